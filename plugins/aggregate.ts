@@ -136,7 +136,7 @@ async function aggregate(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const seenBy = app.seenOf(model)
+  const seenBy = app.visibleModel(model)
   const config = {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],

@@ -41,7 +41,9 @@ const SaveBody = Type.Object(
 /** Requests of clients of Axelor's record API, in terms of our own: another route set per model. */
 async function axelor(app: FastifyInstance) {
   const { storage, missingModel } = app
-  const batchFor = app.perView(({ models, collections }) => createBatch({ storage, models, collections, missingModel }))
+  const batchFor = app.perVisibleModels(({ models, collections }) =>
+    createBatch({ storage, models, collections, missingModel }),
+  )
   for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model, batchFor })
 }
 
@@ -52,7 +54,7 @@ interface RouteOptions {
 
 async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   await yieldToOthers()
-  const seenBy = app.seenOf(model)
+  const seenBy = app.visibleModel(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undescribed: true, access: { model, operation: 'read' as const } }
 

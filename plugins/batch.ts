@@ -27,7 +27,9 @@ const Answer = Type.Object({
 /** Several changes in one transaction. */
 async function batch(app: FastifyInstance) {
   const { storage, access, modelsOf, missingModel, config } = app
-  const batchFor = app.perView(({ models, collections }) => createBatch({ storage, models, collections, missingModel }))
+  const batchFor = app.perVisibleModels(({ models, collections }) =>
+    createBatch({ storage, models, collections, missingModel }),
+  )
   const { preview } = createDeletePreview({ storage, access, modelsOf, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Body: { data: BatchOperation[]; preview?: boolean } }>({

@@ -47,7 +47,7 @@ async function bulk(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const { storage, config, limits } = app
-  const seenBy = app.seenOf(model)
+  const seenBy = app.visibleModel(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>
     reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
   // Any content type is accepted, and the body is passed on as a stream.

@@ -4,7 +4,8 @@ import { type Access, createAccess } from '../src/filters/access.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
-import { createVisibleModels, type ModelsOf } from '../src/model/view.ts'
+import { createVisibleModels, type ModelsOf } from '../src/model/visible-models.ts'
+import type { RecordsContext } from '../src/records/context.ts'
 import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
@@ -17,23 +18,23 @@ declare module 'fastify' {
     /** The models as a user sees them. */
     modelsOf: ModelsOf
     /** Makes something once for all users who see the same fields. */
-    perView<Made>(make: (view: ModelsView) => Made): (user: User) => Made
+    perVisibleModels<Made>(make: (view: VisibleModels) => Made): (user: User) => Made
     /** What a user sees of a model. */
-    seenOf(model: Model): (user: User) => SeenModel
-    /** the `Records` of each whole model */
+    visibleModel(model: Model): (user: User) => VisibleModel
+    /** the `Records` of each model with all its fields */
     collections: Collections
   }
 }
 
 /** The models as some users see them, and what works on these. */
-export interface ModelsView {
+export interface VisibleModels {
   models: Models
   access: Access
   collections: Collections
 }
 
 /** A model as some users see it, the context to parse their requests in, and its records. */
-export interface SeenModel {
+export interface VisibleModel {
   model: Model
   context: Context
   records: Records
@@ -44,7 +45,7 @@ async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
   const modelsOf = createVisibleModels(models)
   const everything = createAccess(models, storage.db)
-  const views = new WeakMap<Models, ModelsView>()
+  const visibleByModels = new WeakMap<Models, VisibleModels>()
   const shared = {
     storage,
     limits,
@@ -56,10 +57,10 @@ async function collections(app: FastifyInstance) {
     advise: (advice: string) => app.log.warn(advice),
   }
 
-  function createView(seen: Models): ModelsView {
+  function createVisible(seen: Models): VisibleModels {
     const access = everything.seeing(seen)
-    const wholeRecords = (model: Model) => whole.collections.get(model) as Records
-    const context = { ...shared, models: seen, access, wholeRecords }
+    const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
+    const context: RecordsContext = { ...shared, models: seen, access, unrestrictedRecords }
     const known = new Map<Model, Records>()
     const get = (model: Model): Records => {
       const records = known.get(model) ?? createRecords(context, model)
@@ -69,33 +70,33 @@ async function collections(app: FastifyInstance) {
     return { models: seen, access, collections: { get } }
   }
 
-  function viewOf(seen: Models): ModelsView {
-    const view = views.get(seen) ?? createView(seen)
-    views.set(seen, view)
-    return view
+  function visibleOf(seen: Models): VisibleModels {
+    const visible = visibleByModels.get(seen) ?? createVisible(seen)
+    visibleByModels.set(seen, visible)
+    return visible
   }
 
-  const whole = viewOf(models)
+  const unrestricted = visibleOf(models)
   for (const model of models.values()) {
-    whole.collections.get(model)
+    unrestricted.collections.get(model)
     // Yields, because the current app answers requests while this one is built.
     await yieldToOthers()
   }
   app.decorate('modelsOf', modelsOf)
-  app.decorate('access', whole.access)
-  app.decorate('collections', whole.collections)
-  const perView = <Made>(make: (view: ModelsView) => Made) => {
+  app.decorate('access', unrestricted.access)
+  app.decorate('collections', unrestricted.collections)
+  const perVisibleModels = <Made>(make: (view: VisibleModels) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
       const seen = modelsOf(user)
-      const known = made.get(seen) ?? make(viewOf(seen))
+      const known = made.get(seen) ?? make(visibleOf(seen))
       made.set(seen, known)
       return known
     }
   }
-  app.decorate('perView', perView)
-  app.decorate('seenOf', ({ name }: Model) =>
-    perView(({ models: all, collections: some }) => {
+  app.decorate('perVisibleModels', perVisibleModels)
+  app.decorate('visibleModel', ({ name }: Model) =>
+    perVisibleModels(({ models: all, collections: some }) => {
       const model = all.get(name) as Model
       return { model, context: { model, models: all }, records: some.get(model) as Records }
     }),

@@ -53,7 +53,7 @@ async function history(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const seenBy = app.seenOf(model)
+  const seenBy = app.visibleModel(model)
   const read = { access: { model, operation: 'read' as const } }
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({

@@ -59,8 +59,8 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const described = routeDocs(model)
-  const seenBy = app.seenOf(model)
-  const queriesFor = app.perView(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
+  const seenBy = app.visibleModel(model)
+  const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: Parameters, user: User) =>
     queriesFor(user).getOrCompute(url, () => parseParameters(parameters, seenBy(user).context))
   const to = (operation: Operation) => ({ access: { model, operation } })
@@ -130,17 +130,17 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
       allowOnly(SELECTION_PARAMETERS, query)
       const { records, context } = seenBy(user)
-      const view = parseSelection(query, context)
+      const selection = parseSelection(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
-        const past = await records.version(idIn(params), number, view, new HttpCaller(user, reply.raw))
+        const past = await records.version(idIn(params), number, selection, new HttpCaller(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
       // No ETag for expanded records: the related records have versions of their own.
-      if (view.expand.length > 0)
-        return success(await records.read(idIn(params), new HttpCaller(user, reply.raw), view))
-      const record = await records.read(idIn(params), user, view)
+      if (selection.expand.length > 0)
+        return success(await records.read(idIn(params), new HttpCaller(user, reply.raw), selection))
+      const record = await records.read(idIn(params), user, selection)
       reply.header('etag', toETag(record.version))
       if (matchesETag(record.version, headers['if-none-match'])) return reply.code(304).send()
       return success(record)

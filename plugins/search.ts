@@ -45,7 +45,7 @@ const Answer = Type.Object({
 /** A text search over all models. */
 async function search(app: FastifyInstance) {
   const { config } = app
-  const viewFor = app.perView((view) => view)
+  const visibleFor = app.perVisibleModels((view) => view)
 
   /** The models to search: those named, or all that the user may read and that have text. */
   function modelsFor(named: unknown, user: User): Model[] {
@@ -83,7 +83,7 @@ async function search(app: FastifyInstance) {
       const asked = { search, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
       const { matches, unfinished } = await searchModels(
-        viewFor(user).collections,
+        visibleFor(user).collections,
         modelsFor(query.models, user),
         asked,
         caller,

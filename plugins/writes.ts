@@ -79,7 +79,7 @@ const isVersion = (value: unknown): value is number => Number.isSafeInteger(valu
 /** Create, update and delete: another route set per model. */
 async function writes(app: FastifyInstance) {
   const { storage, access, modelsOf, missingModel } = app
-  const togetherFor = app.perView(({ models, collections }) => {
+  const togetherFor = app.perVisibleModels(({ models, collections }) => {
     const { write: batch } = createBatch({ storage, models, collections, missingModel })
     return createNestedWriter({ models, collections, batch })
   })
@@ -102,7 +102,7 @@ interface RouteOptions {
 async function routes(app: FastifyInstance, { model, togetherFor, previewDelete }: RouteOptions) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const seenBy = app.seenOf(model)
+  const seenBy = app.visibleModel(model)
   const to = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
@@ -187,13 +187,13 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
    */
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
     const { records, model: seen } = seenBy(user)
-    const view = { fields, expand: [] }
-    const current = await records.read(id, user, view)
+    const selection = { fields, expand: [] }
+    const current = await records.read(id, user, selection)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
     const isPast = version < current.version && seen.history
     // Of a version whose history is not kept any more as little is known as without a history.
-    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, view, user)] : [])
+    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, selection, user)] : [])
     if (past?.status === 'fulfilled') return past.value
     const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
     // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.

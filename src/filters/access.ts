@@ -1,6 +1,6 @@
 import { Memo } from '../lib/memo.ts'
 import { type AccessRule, type Operation, rulesFor, scopeFor, type User } from '../model/access.ts'
-import { AUDIT_FIELDS, type Field, type Model, type Models, tableName, wholeModel } from '../model/model.ts'
+import { AUDIT_FIELDS, type Field, type Model, type Models, tableName, unrestrictedModel } from '../model/model.ts'
 import type { Filter } from '../requests/query.ts'
 import type { Database } from '../storage/storage.ts'
 import { any, type Condition } from '../tables/condition.ts'
@@ -15,7 +15,7 @@ export type Access = Omit<ReturnType<typeof createAccess>, 'seeing'>
 
 /**
  * Decides which records users may access. Rules of rows become conditions here, once for users with equal values. `models`
- * are whole, because rules may look at all fields.
+ * have all their fields, because rules may look at each of them.
  */
 export function createAccess(models: Models, db: Database) {
   const { dialect } = db
@@ -38,7 +38,7 @@ export function createAccess(models: Models, db: Database) {
   function createReach(model: Model, scope: Reach['scope'], rules: AccessRule[], user: User): Reach {
     const filters = rules.flatMap((rule) => {
       if (!isRowRule(rule)) return [ownRecords(user)]
-      return ruleFor(rule, user, { model: wholeModel(model), models }) ?? []
+      return ruleFor(rule, user, { model: unrestrictedModel(model), models }) ?? []
     })
     const conditions = (outer?: FilterContext['outer']) =>
       any(filters.map((filter) => toCondition(filter, model, { ...RULES, models, dialect, outer })))

@@ -8,7 +8,7 @@ import {
   type Operation,
 } from '../model/access.ts'
 import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
-import { createVisibleModels, type ModelsOf } from '../model/view.ts'
+import { createVisibleModels, type ModelsOf } from '../model/visible-models.ts'
 import { findOperator } from '../requests/operators.ts'
 import { targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'

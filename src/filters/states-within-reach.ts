@@ -6,9 +6,9 @@ import {
   type Model,
   type Models,
   tableName,
+  unrestrictedModel,
   VERSION_FIELD,
   visibleFields,
-  wholeModel,
 } from '../model/model.ts'
 import { isInverseStep, targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'
@@ -101,7 +101,7 @@ function statesStatement(
 
 const STATES = 'state__fields'
 
-const withoutIndexes = (model: Model): Model => ({ ...wholeModel(model), unique: [], indexes: [] })
+const withoutIndexes = (model: Model): Model => ({ ...unrestrictedModel(model), unique: [], indexes: [] })
 
 /** States as rows. */
 function stateRows(fields: Field[], states: Row[], dialect: Database['dialect']): RawBuilder<unknown> {
@@ -115,7 +115,7 @@ function stateRows(fields: Field[], states: Row[], dialect: Database['dialect'])
 
 /** A table with the records that are deleted. */
 function withGone({ model, states }: Gone, dialect: Database['dialect']): RawBuilder<unknown> {
-  const fields = [ID_FIELD, VERSION_FIELD, ...visibleFields(wholeModel(model))]
+  const fields = [ID_FIELD, VERSION_FIELD, ...visibleFields(unrestrictedModel(model))]
   const columns = sql.join(fields.map(({ name }) => sql.ref(name)))
   const rows = stateRows(fields, [...states.values()], dialect)
   return sql`(SELECT ${columns} FROM ${sql.table(tableName(model))} UNION ALL SELECT ${columns} FROM ${rows} AS state__gone)`
@@ -150,7 +150,7 @@ function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
 /** The fields of the model itself that filters look at. */
 function columnsIn(filters: Filter[], model: Model): Field[] {
   const names = filters.flatMap(ownNames)
-  return [ID_FIELD, VERSION_FIELD, ...wholeModel(model).fields].filter(
+  return [ID_FIELD, VERSION_FIELD, ...unrestrictedModel(model).fields].filter(
     (field) => field === ID_FIELD || names.includes(field.name),
   )
 }

@@ -6,7 +6,7 @@ import { Memo } from '../lib/memo.ts'
 import { yieldToOthers } from '../lib/yielder.ts'
 import { reachesOwned, type User } from '../model/access.ts'
 import { type Model, type Models, visibleFields } from '../model/model.ts'
-import type { ModelsOf } from '../model/view.ts'
+import type { ModelsOf } from '../model/visible-models.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import type { Change, OwnedChange } from './change.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry } from './entry.ts'
@@ -73,7 +73,7 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
   /** The text of an event with the fields that a user may read, made from the one with all of them. */
   function textFor(user: User, change: OwnedChange, text: string | undefined): string | undefined {
     const model = seenModel(user, change)
-    if (!model.whole || text === undefined) return text
+    if (!model.unrestricted || text === undefined) return text
     const { record, ...told } = JSON.parse(text.slice(text.indexOf(DATA) + DATA.length))
     const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
     const seen = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
@@ -149,7 +149,7 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
     JSON.stringify(
       [...names].map((name) => {
         const { scope, sqlKey, values } = reachOf(user, name)
-        const fields = modelsOf(user).get(name)?.whole && fieldsKey(modelsOf(user).get(name) as Model)
+        const fields = modelsOf(user).get(name)?.unrestricted && fieldsKey(modelsOf(user).get(name) as Model)
         return [scope === 'own' ? user.username : values, sqlKey, fields]
       }),
     )
@@ -160,8 +160,10 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
 const fieldsKey = ({ fields }: Model) => fields.map(({ name, writeOnly }) => [name, writeOnly])
 
 /** A change without the names of fields that a user may not know. */
-const asShown = <Told extends { fields: string[] }>(change: Told, { whole, fields }: Model): Told =>
-  whole ? { ...change, fields: change.fields.filter((name) => fields.some((field) => field.name === name)) } : change
+const asShown = <Told extends { fields: string[] }>(change: Told, { unrestricted, fields }: Model): Told =>
+  unrestricted
+    ? { ...change, fields: change.fields.filter((name) => fields.some((field) => field.name === name)) }
+    : change
 
 const DATA = '\ndata: '
 

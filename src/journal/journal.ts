@@ -134,7 +134,7 @@ export function createJournal(storage: Storage, model: Model) {
     [...values].filter(([name]) => !isAudit(model, name) && isNamed(name))
 
   /** Of a model with fields that the user may not know, only those that it has are named, and no former ones. */
-  const isNamed = (name: string) => !model.whole || model.fields.some((field) => field.name === name)
+  const isNamed = (name: string) => !model.unrestricted || model.fields.some((field) => field.name === name)
 
   const computed = createComputer(storage, model)
   const shown = visibleFields(model).map(({ name }) => name)

@@ -45,11 +45,11 @@ export interface Model {
   /** the roles that may perform each operation */
   access: Record<Operation, AccessRule[]>
   /** the model with all its fields, if this is only what some users see of it */
-  whole?: Model
+  unrestricted?: Model
 }
 
 /** The model as its file has it: for all that depends on the table. */
-export const wholeModel = (model: Model): Model => model.whole ?? model
+export const unrestrictedModel = (model: Model): Model => model.unrestricted ?? model
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'
 

@@ -12,7 +12,7 @@ const SESSIONS = 'dossier_sessions'
 const TOUCH_MS = 60_000
 
 /** A session as its user sees it. The id is not the value of the cookie. */
-export interface SessionView {
+export interface SessionInfo {
   id: string
   createdOn: string
   lastSeen: string
@@ -181,7 +181,7 @@ export class SessionStore {
   }
 }
 
-export async function listSessions(db: Database, username: string, current: string): Promise<SessionView[]> {
+export async function listSessions(db: Database, username: string, current: string): Promise<SessionInfo[]> {
   const rows = await db
     .selectFrom(SESSIONS)
     .select(['id', 'createdOn', 'lastSeen', 'address'])

@@ -19,7 +19,7 @@ const MAX_NAME = 100
 const TOUCH_MS = 60_000
 
 /** A token as its user sees it. */
-export interface TokenView {
+export interface TokenInfo {
   id: number
   name: string
   readOnly: boolean
@@ -55,7 +55,7 @@ export async function createToken(
   secret: string,
   username: string,
   { name, days = MAX_DAYS, readOnly = false }: NewToken,
-): Promise<TokenView & { token: string }> {
+): Promise<TokenInfo & { token: string }> {
   checkRules({ name, days })
   const now = Date.now()
   const drawn = randomBytes(32).toString('base64url')
@@ -92,12 +92,12 @@ export async function createToken(
     },
   )
   const made = rows[1]?.[0] as Row
-  return { ...toView(made), token: deriveToken(made.drawn as string) }
+  return { ...toInfo(made), token: deriveToken(made.drawn as string) }
 }
 
-export async function listTokens(db: Database, username: string): Promise<TokenView[]> {
+export async function listTokens(db: Database, username: string): Promise<TokenInfo[]> {
   const rows = await db.selectFrom(TOKENS).select(COLUMNS).where('username', '=', username).orderBy('id').execute()
-  return rows.map(toView)
+  return rows.map(toInfo)
 }
 
 export async function deleteToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
@@ -163,7 +163,7 @@ interface TokenRow extends UserRow {
   lastUsed: number | null
 }
 
-function toView({ id, name, readOnly, createdOn, expires, lastUsed }: Row): TokenView {
+function toInfo({ id, name, readOnly, createdOn, expires, lastUsed }: Row): TokenInfo {
   const moment = (time: unknown) => new Date(time as number).toISOString()
   return {
     id: id as number,

@@ -8,8 +8,8 @@ import type { UserLimits } from './user-limits.ts'
 
 export type StoredRecord = Row & { id: number; version: number }
 
-/** What the records of a view need of those of the whole model. */
-export interface WholeRecords {
+/** What the records of a model without some fields need of those of the model with all of them. */
+export interface UnrestrictedRecords {
   restore(id: number, restoring: RestoreRequest, caller: Caller): Promise<StoredRecord>
 }
 
@@ -27,7 +27,7 @@ export interface RecordsContext {
   models: Models
   access: Access
   /** The records of a model with all its fields: a deleted one is restored with what its user does not see. */
-  wholeRecords?: ((model: Model) => WholeRecords) | undefined
+  unrestrictedRecords?: ((model: Model) => UnrestrictedRecords) | undefined
   cursors: Cursors
   /** totals of searches that still hold */
   totals: KnownTotals

@@ -57,10 +57,10 @@ export function createRecords(context: RecordsContext, model: Model) {
   const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
   const past = createHistory(context, model, journal, findReadable)
 
-  async function read(id: number, user: Caller, view: Selection): Promise<StoredRecord> {
-    const record = await requireReachable(id, 'read', user, view)
+  async function read(id: number, user: Caller, selection: Selection): Promise<StoredRecord> {
+    const record = await requireReachable(id, 'read', user, selection)
     const { ends } = newLimits(context.findSeconds)
-    await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], view.expand)
+    await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], selection.expand)
     return record
   }
 
@@ -206,9 +206,9 @@ export function createRecords(context: RecordsContext, model: Model) {
     id: number,
     operation: Operation,
     user: User,
-    view: Selection,
+    selection: Selection,
   ): Promise<StoredRecord> {
-    const record = await findWithin(id, access.reachFor(model, operation, user), view)
+    const record = await findWithin(id, access.reachFor(model, operation, user), selection)
     if (!record) throw await past.notFoundError(id, user)
     return record
   }

@@ -6,7 +6,7 @@ export interface JobTask {
   job: JobModule
   input: unknown
 }
-export type JobAnswer = { result: unknown } | { trouble: SerializedError } | { progress: Progress }
+export type JobAnswer = { result: unknown } | { error: SerializedError } | { progress: Progress }
 
 /** How long an idle thread is kept for the next job: starting a thread takes longer than many jobs. */
 const IDLE_MS = 5000
@@ -31,7 +31,7 @@ export class JobPool {
     const thread = this.#take()
     const answer = await ask(thread, { job, input }, onProgress)
     this.#putBack(thread)
-    if ('trouble' in answer) throw deserializeError(answer.trouble)
+    if ('error' in answer) throw deserializeError(answer.error)
     return (answer as { result: Result }).result
   }
 

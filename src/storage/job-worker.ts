@@ -29,7 +29,7 @@ export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, faultO
     else
       runJob(task).then(
         (result) => tell({ result }),
-        (error) => tell({ trouble: serializeError(faultOf(error)) }),
+        (error) => tell({ error: serializeError(faultOf(error)) }),
       )
   })
 }

@@ -55,7 +55,7 @@ export async function streamRows(
     await tellAll()
     port.postMessage({ isDone: true } satisfies RowStreamAnswer)
   } catch (error) {
-    port.postMessage({ trouble: serializeError(faultOf(error)) } satisfies RowStreamAnswer)
+    port.postMessage({ error: serializeError(faultOf(error)) } satisfies RowStreamAnswer)
   }
   port.close()
 }

@@ -5,7 +5,7 @@ import { type Chunk, cancelled, type JobModule, type SearchOptions, type Stateme
 import { deserializeError, type SerializedError, serializeError } from './thread-errors.ts'
 
 /** Message of a stream's thread: a chunk, the end, or an error. */
-export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isDone: true } | { trouble: SerializedError }
+export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isDone: true } | { error: SerializedError }
 
 /** Worker data of a stream's thread. */
 export interface RowStreamTask {
@@ -165,15 +165,15 @@ async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
     isTold.resolve()
   }
   thread.on('message', tell)
-  thread.once('error', () => tell({ trouble: serializeError(new StorageFault('busy', 'The thread has died.')) }))
+  thread.once('error', () => tell({ error: serializeError(new StorageFault('busy', 'The thread has died.')) }))
   // 'exit' is the last event, also of a thread that was terminated.
-  thread.once('exit', () => tell({ trouble: serializeError(new StorageFault('cancelled', 'It was ended.')) }))
+  thread.once('exit', () => tell({ error: serializeError(new StorageFault('cancelled', 'It was ended.')) }))
   for (;;) {
     const answer = told.shift()
     if (!answer) {
       await isTold.promise
       isTold = Promise.withResolvers()
-    } else if ('trouble' in answer) throw deserializeError(answer.trouble)
+    } else if ('error' in answer) throw deserializeError(answer.error)
     else if ('isDone' in answer) return
     else yield answer
   }

@@ -21,10 +21,10 @@ export function serializeError(error: unknown): SerializedError {
   return { kind: 'other', message, stack, code }
 }
 
-export function deserializeError(trouble: SerializedError): Error {
-  if (trouble.kind === 'fault') return new StorageFault(trouble.fault, trouble.message, trouble.details)
-  if (trouble.kind === 'refused') return new Refused(trouble.reasons)
-  if (trouble.kind === 'database') return new DatabaseError(trouble.message)
-  const { message, stack, code } = trouble
+export function deserializeError(serialized: SerializedError): Error {
+  if (serialized.kind === 'fault') return new StorageFault(serialized.fault, serialized.message, serialized.details)
+  if (serialized.kind === 'refused') return new Refused(serialized.reasons)
+  if (serialized.kind === 'database') return new DatabaseError(serialized.message)
+  const { message, stack, code } = serialized
   return Object.assign(new Error(message), { stack, code })
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Field, type Model, type Reference, type Template, tableName, wholeModel } from '../model/model.ts'
+import { type Field, type Model, type Reference, type Template, tableName, unrestrictedModel } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
 import { columnType, comparisonSql, orderSql } from './columns.ts'
 import { fieldsWithKey, indexedTexts, orderColumnDefinition } from './order-columns.ts'
@@ -69,7 +69,7 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
  * the journal that nothing has changed. Every write is rejected if the table's shape differs.
  */
 export function tableShape(seen: Model): string {
-  const model = wholeModel(seen)
+  const model = unrestrictedModel(seen)
   const known = shapes.get(model)
   if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
@@ -111,7 +111,7 @@ export function modelIndexes(model: Model, { orderVersion }: Pick<TableDialect, 
 
 /** What the indexes of a model are about. */
 export function indexKeys(seen: Model): IndexKey[] {
-  const model = wholeModel(seen)
+  const model = unrestrictedModel(seen)
   const hasText = (fields: string[]) => fields.some((name) => indexedTexts(model).has(name))
   const plain = (fields: string[]): IndexKey => ({ unique: false, fields })
   const sorted = (fields: string[]): IndexKey =>

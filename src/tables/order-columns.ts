@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { KEY_SUFFIX } from '../lib/order-key.ts'
-import { type Field, isText, type Model, tableName, wholeModel } from '../model/model.ts'
+import { type Field, isText, type Model, tableName, unrestrictedModel } from '../model/model.ts'
 import type { Database, TableColumn, TableDialect, Trigger } from '../storage/storage.ts'
 
 /**
@@ -23,7 +23,7 @@ export const isOrderColumn = (name: string) => /__sort\d+$/.test(name)
 export function indexedTexts(model: Model): Set<string> {
   const known = texts.get(model)
   if (known) return known
-  const { unique, indexes, fields } = wholeModel(model)
+  const { unique, indexes, fields } = unrestrictedModel(model)
   const named = new Set([...unique, ...indexes].flat())
   const found = new Set(fields.filter((field) => isText(field) && named.has(field.name)).map(({ name }) => name))
   texts.set(model, found)
@@ -34,7 +34,7 @@ const texts = new WeakMap<Model, Set<string>>()
 
 /** The fields whose keys have a column. */
 export const fieldsWithKey = (model: Model, { keepsOrderKeys }: TableDialect): Field[] =>
-  keepsOrderKeys ? wholeModel(model).fields.filter(({ name }) => indexedTexts(model).has(name)) : []
+  keepsOrderKeys ? unrestrictedModel(model).fields.filter(({ name }) => indexedTexts(model).has(name)) : []
 
 /** Statements for the columns with keys, if the table is not rebuilt, and the fields whose keys have to be made. */
 export function planOrderColumns(

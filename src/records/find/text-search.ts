@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Reach, withReach } from '../../filters/reach.ts'
 import { containsPattern } from '../../lib/fold.ts'
 import { inGroups } from '../../lib/in-groups.ts'
-import { isSearchable, type Model, tableName, visibleField, wholeModel } from '../../model/model.ts'
+import { isSearchable, type Model, tableName, unrestrictedModel, visibleField } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import { FIELD_SEPARATOR } from '../../requests/text-search.ts'
@@ -93,12 +93,12 @@ export async function matchingPart(
 export function proposedRecords(model: Model, { words }: TextSearch, storage: Storage): Proposed | undefined {
   const { tables } = storage.dialect
   const table = tableName(model)
-  const [name, definition] = [searchIndexName(table), searchDefinition(wholeModel(model), tables)]
+  const [name, definition] = [searchIndexName(table), searchDefinition(unrestrictedModel(model), tables)]
   if (storage.shape(name) !== definition) return undefined
   const shapes = { [name]: definition }
   const records = tables.wordIndex?.proposed(name, table, words)
   const conditions = words.flatMap((word) => {
-    const mayContain = tables.trigramIndex?.mayContain(wholeModel(model).search, word, containsPattern(word))
+    const mayContain = tables.trigramIndex?.mayContain(unrestrictedModel(model).search, word, containsPattern(word))
     return mayContain ? [is`${mayContain}`] : []
   })
   if (records) return { records: records.ids, mayBeMost: records.mayBeMost, shapes }

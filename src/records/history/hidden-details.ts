@@ -10,7 +10,7 @@ const TELLING: readonly Code[] = ['VERSION_CONFLICT', 'NOT_UNIQUE', 'REFERENCE_V
  * nothing of the record.
  */
 export function withoutDetails(error: unknown, seen: Model, id: number): unknown {
-  const isTelling = seen.whole && error instanceof Failure && TELLING.includes(error.code)
+  const isTelling = seen.unrestricted && error instanceof Failure && TELLING.includes(error.code)
   if (!isTelling) return error
   const what = `${seen.name} ${id}`
   return new Failure(

@@ -6,7 +6,7 @@ import { createLastStates } from '../../journal/last-states.ts'
 import { asDeleted } from '../../journal/rebuild-state.ts'
 import { versionAfter } from '../../journal/restores.ts'
 import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
-import { type Field, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
+import { type Field, isOfType, type Model, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import { badRequest, type Selection } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
@@ -53,7 +53,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   const { storage, access, findSeconds, limits } = context
   const lastStates = createLastStates(storage)
   // Rules may look at fields that the user does not see.
-  const wholeJournal = model.whole ? createJournal(storage, model.whole) : journal
+  const unrestrictedJournal = model.unrestricted ? createJournal(storage, model.unrestricted) : journal
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
@@ -69,13 +69,13 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     const reach = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some') return deletions.map(({ createdBy }) => reachesOwned(reach.scope, user, createdBy))
     const records: Row[] = []
-    for (const [index, entry] of (await wholeJournal.entries(deletions as unknown as Row[])).entries()) {
+    for (const [index, entry] of (await unrestrictedJournal.entries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow
       // Of what was forgotten nobody knows whose it was: a record of which nothing is set is within no rule, or in all.
-      records.push(await wholeJournal.toRecord(asDeleted(entry) ?? {}, id, version))
+      records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
     }
     const parts = { storage: stateStorage(storage, reach, waiting(user)), models: access.models, lastStates }
-    const within = await statesWithin(reach, records, wholeModel(model), parts)
+    const within = await statesWithin(reach, records, unrestrictedModel(model), parts)
     return within.map((isWithin, index) => isWithin && deletions[index]?.was !== null)
   }
 

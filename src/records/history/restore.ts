@@ -2,11 +2,18 @@ import { Failure } from '../../errors.ts'
 import { ALL, type Reach } from '../../filters/reach.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
 import { forbidden, type Operation, outOfReach, scopeFor, type User } from '../../model/access.ts'
-import { type Field, fieldReference, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
+import {
+  type Field,
+  fieldReference,
+  isOfType,
+  type Model,
+  unrestrictedModel,
+  visibleFields,
+} from '../../model/model.ts'
 import type { Row, StorageFault, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
-import type { RecordsContext, RestoreRequest, StoredRecord, WholeRecords } from '../context.ts'
+import type { RecordsContext, RestoreRequest, StoredRecord, UnrestrictedRecords } from '../context.ts'
 import type { PlannedWrite, WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
 import { asReferences, idsIn } from '../write/links.ts'
@@ -73,7 +80,7 @@ export function createRestorer(parts: Parts) {
     caller: Caller,
   ): Promise<StoredRecord> {
     requireRight('create', caller)
-    if (model.whole) return recreateWhole(id, deletion.version, { version, to }, caller)
+    if (model.unrestricted) return recreateUnrestricted(id, deletion.version, { version, to }, caller)
     if (!model.history) throw new Failure('VERSION_NOT_FOUND', `No history is kept of ${model.name}.`)
     const last = deletion.version
     if (version !== undefined && version !== last)
@@ -84,10 +91,10 @@ export function createRestorer(parts: Parts) {
   }
 
   /** The record comes back as it was last, with all its fields. Of those that the user does not see, nothing is told. */
-  async function recreateWhole(id: number, last: number, { version, to }: RestoreRequest, caller: Caller) {
+  async function recreateUnrestricted(id: number, last: number, { version, to }: RestoreRequest, caller: Caller) {
     if (to !== undefined && to !== last)
       throw new Failure('FORBIDDEN', 'You may restore its last version only: you may not write all its fields.')
-    const records = context.wholeRecords?.(model.whole as Model) as WholeRecords
+    const records = context.unrestrictedRecords?.(model.unrestricted as Model) as UnrestrictedRecords
     const record = await records.restore(id, { ...(version !== undefined && { version }) }, caller).catch((error) => {
       throw withoutDetails(error, model, id)
     })
@@ -178,7 +185,7 @@ export function createRestorer(parts: Parts) {
 
   function requireRight(operation: Operation, user: User) {
     // What comes back needs no right to fields that the user does not write.
-    if (scopeFor(wholeModel(model), operation, user) === 'none') throw forbidden(model, operation)
+    if (scopeFor(unrestrictedModel(model), operation, user) === 'none') throw forbidden(model, operation)
   }
 
   return { restore, planUndo }

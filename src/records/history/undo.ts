@@ -6,7 +6,7 @@ import { inGroups } from '../../lib/in-groups.ts'
 import { Yielder, yieldToOthers } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
-import type { ModelsOf } from '../../model/view.ts'
+import type { ModelsOf } from '../../model/visible-models.ts'
 import type { Row, Storage, StorageFault, Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
@@ -36,7 +36,7 @@ interface Parts {
   access: Access
   /** The models as a user sees them. */
   modelsOf: ModelsOf
-  /** the records of whole models: what is undone comes back with all its fields */
+  /** the records of models with all their fields: what is undone comes back with all its fields */
   collections: Collections
   findSeconds: number
 }
@@ -133,7 +133,7 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
   /** Former values are written only to fields that the user may write, and may know. */
   function requireWritable(model: Model, { operation, values }: Entry, caller: Caller): void {
     const seen = modelsOf(caller).get(model.name) as Model
-    if (!seen.whole || operation === 'create' || operation === 'delete') return
+    if (!seen.unrestricted || operation === 'create' || operation === 'delete') return
     const isWritable = ({ name }: Field) =>
       seen.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
     const written = model.fields.filter(({ name, readOnly }) => !readOnly && values.has(name))
@@ -233,7 +233,7 @@ async function at<Result>(change: ReversibleChange, seen: Model, work: () => Pro
     return await work()
   } catch (reason) {
     const error = withoutDetails(reason, seen, id)
-    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED' && !seen.whole
+    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED' && !seen.unrestricted
     throw isMessage ? new Failure(error.code, `${model.name} ${id}: ${error.message}`, error.details) : error
   }
 }

@@ -14,7 +14,7 @@ import {
   type Model,
   type Models,
   type Reference,
-  wholeModel,
+  unrestrictedModel,
 } from '../../model/model.ts'
 import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
 import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
@@ -24,8 +24,8 @@ import { idsIn } from '../write/links.ts'
 import { createValidators, type Validators } from '../write/validate.ts'
 import type { ImportColumn } from './columns.ts'
 import { type CheckContext, createRowParser, type ParsedRow, type ReportFault, withValue } from './parse-row.ts'
+import { createRecordPredictor, uniqueValues } from './predict-record.ts'
 import type { FileRow } from './read-rows.ts'
-import { createRecordPredictor, uniqueValues } from './whole-record.ts'
 
 /** A valid row, and how it changes the records. */
 export interface ValidRow {
@@ -63,7 +63,8 @@ function isSameValue(field: Field, value: unknown, stored: unknown): boolean {
   return encodeComparable(field, value) === encodeComparable(field, stored)
 }
 
-const wholeModels = (models: Models): Models => new Map([...models].map(([name, model]) => [name, wholeModel(model)]))
+const unrestrictedModels = (models: Models): Models =>
+  new Map([...models].map(([name, model]) => [name, unrestrictedModel(model)]))
 
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
 export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
@@ -74,15 +75,15 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(fieldReference)
   /** rules and unique values may be about fields that the user does not see */
-  const whole = wholeModel(model)
-  const unique = whole.unique.map((names) => ({
-    fields: names.map((name) => whole.fields.find((field) => field.name === name) as Field),
+  const unrestricted = unrestrictedModel(model)
+  const unique = unrestricted.unique.map((names) => ({
+    fields: names.map((name) => unrestricted.fields.find((field) => field.name === name) as Field),
     seen: new SeenTexts(),
   }))
   const seenIds = new SeenTexts()
-  const decode = rowDecoder(whole)
-  const predict = createRecordPredictor(db, whole, user, writable)
-  const access = createAccess(wholeModels(models), db).seeing(models)
+  const decode = rowDecoder(unrestricted)
+  const predict = createRecordPredictor(db, unrestricted, user, writable)
+  const access = createAccess(unrestrictedModels(models), db).seeing(models)
   const readable = access.reachFor(model, 'read', user)
   /** ids of records that the user may read, where the model has rules of rows */
   let known = new Set<unknown>()
@@ -129,7 +130,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const value = keyField === ID ? row.id : row.data[keyField.name]
       return isOfType(keyField, value) && !row.isWrong ? [{ row, value }] : []
     })
-    const names = ['id', 'version', ...whole.fields.filter((field) => !field.computed).map(({ name }) => name)]
+    const names = ['id', 'version', ...unrestricted.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
     const found = await lookUp(model, [keyField], access.reachFor(model, 'update', user), names, values)
     for (const [index, { row, value }] of keyed.entries()) {
@@ -160,9 +161,9 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       // Rules about records that refer to this one may depend on other rows.
       const isKnown = reach.scope === 'some' && !reach.filters.some(looksAtReferring)
       if (!isKnown || some.length === 0) continue
-      const states = some.map(({ whole: state, stored }) => predictedState(state as Row, stored, now))
+      const states = some.map(({ predicted: state, stored }) => predictedState(state as Row, stored, now))
       const parts = { storage: { read, db }, models: access.models }
-      const within = await statesWithin(reach, states, whole, parts)
+      const within = await statesWithin(reach, states, unrestricted, parts)
       for (const [index, row] of some.entries())
         if (!within[index]) wrong(row, '', outOfReach(model, operation).message)
     }
@@ -189,7 +190,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         wrong(row, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
       return
     }
-    row.whole = await predict(filled, stored)
+    row.predicted = await predict(filled, stored)
   }
 
   async function checkReferences(rows: ParsedRow[]): Promise<void> {
@@ -197,7 +198,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const { name } = field
       const target = models.get((fieldReference(field) as Reference).model) as Model
       const asked = rows.flatMap((row) => {
-        const { whole: now, data, stored, isWrong } = row
+        const { predicted: now, data, stored, isWrong } = row
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
         const known = stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
@@ -222,7 +223,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     }
     for (const { fields, seen } of unique) {
       const asked = rows.flatMap((row) => {
-        const values = row.isWrong ? [null] : uniqueValues(row.whole as Row, fields)
+        const values = row.isWrong ? [null] : uniqueValues(row.predicted as Row, fields)
         return values.includes(null) ? [] : [{ row, values }]
       })
       const found = await lookUp(

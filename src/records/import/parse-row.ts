@@ -33,7 +33,7 @@ export interface ParsedRow {
   /** the record that the row updates */
   stored?: Row
   /** the record that will result from the row */
-  whole?: Row
+  predicted?: Row
   isWrong: boolean
 }
 

@@ -1,7 +1,14 @@
 import { sql } from 'kysely'
 import { ALL, NONE, type Reach, withReachOfFew } from '../../filters/reach.ts'
 import type { Operation, User } from '../../model/access.ts'
-import { type Field, fieldReference, type Model, tableName, visibleFields, wholeModel } from '../../model/model.ts'
+import {
+  type Field,
+  fieldReference,
+  type Model,
+  tableName,
+  unrestrictedModel,
+  visibleFields,
+} from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
@@ -43,8 +50,8 @@ interface Recreated {
 export function createChanges({ storage: { db }, access }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
-  const whole = wholeModel(model)
-  const stored = whole.fields.filter((field) => !field.computed)
+  const unrestricted = unrestrictedModel(model)
+  const stored = unrestricted.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const isWritten = new Set(writable.map(({ name }) => name))
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
@@ -52,7 +59,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
   const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
   const returns = model.history ? 'journalled record' : 'record'
-  const orderKeys = createOrderKeys(whole, db.dialect.tables)
+  const orderKeys = createOrderKeys(unrestricted, db.dialect.tables)
   const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
   const valuesFor = (names: string[]) => Object.fromEntries(names.map((name) => [name, sent(name)]))
   const columnNamed = (name: string) => sql.ref(`${table}.${name}`)

@@ -12,7 +12,7 @@ interface Parts {
   model: Model
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
-  requireReachable(id: number, operation: Operation, user: User, view: Selection): Promise<StoredRecord>
+  requireReachable(id: number, operation: Operation, user: User, selection: Selection): Promise<StoredRecord>
   /** The record, if the user may read it; otherwise undefined. */
   findReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }

@@ -1,7 +1,7 @@
 import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
 import { NEW_ID, stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
 import type { User } from '../../model/access.ts'
-import { type Model, tableName, visibleFields, wholeModel } from '../../model/model.ts'
+import { type Model, tableName, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import { createComputer } from '../../tables/computed.ts'
@@ -17,10 +17,10 @@ import { isLinksChange } from './links.ts'
  */
 export function createOutcomeCheck(context: RecordsContext, model: Model) {
   const { storage, access, findSeconds } = context
-  const whole = wholeModel(model)
-  const decode = rowDecoder(whole)
-  const computed = createComputer(storage, whole)
-  const shown = visibleFields(whole).map(({ name }) => name)
+  const unrestricted = unrestrictedModel(model)
+  const decode = rowDecoder(unrestricted)
+  const computed = createComputer(storage, unrestricted)
+  const shown = visibleFields(unrestricted).map(({ name }) => name)
 
   return async function isWithinReach(reach: Reach, user: Caller, sent: Row, id?: number): Promise<boolean> {
     if (reach.scope !== 'some') return true
@@ -35,13 +35,13 @@ export function createOutcomeCheck(context: RecordsContext, model: Model) {
     }
     const options = { username: user.username, signal: user.signal, seconds: findSeconds }
     const parts = { storage: stateStorage(storage, reach, options), models: access.models }
-    const [isWithin] = await statesWithin(reach, [record], whole, parts)
+    const [isWithin] = await statesWithin(reach, [record], unrestricted, parts)
     return isWithin === true
   }
 
   function newRecord({ username }: User): Row {
     const now = new Date().toISOString()
-    const defaults = whole.fields.map(({ name, default: given }) => [name, given])
+    const defaults = unrestricted.fields.map(({ name, default: given }) => [name, given])
     return {
       ...Object.fromEntries(defaults),
       version: 0,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
 import type { User } from '../../model/access.ts'
-import { type Field, fieldReference, type Model, tableName, wholeModel } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName, unrestrictedModel } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, indexKeys, modelIndexes } from '../../tables/ddl.ts'
@@ -62,7 +62,7 @@ const SHORT = 100
 function tooLong(model: Model, written: Row): Failure | undefined {
   const indexed = new Set(indexKeys(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
-  const all = wholeModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
+  const all = unrestrictedModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
   if (all.length === 0) return undefined
   const fields = all.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
   return new Failure(

@@ -47,7 +47,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file, commits })
   const [text] = await once(writer, 'message')
   const answer: WriterAnswer = JSON.parse(text)
-  if ('trouble' in answer) throw deserializeError(answer.trouble)
+  if ('error' in answer) throw deserializeError(answer.error)
   const reader = new Reader(openReader(file), commits)
   const searches = new Searches((onDeath) => new SearchThreadHandle(file, onDeath))
   const rowStreams = new RowStreams((way) =>

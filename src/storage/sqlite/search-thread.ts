@@ -7,7 +7,7 @@ import { openReader } from './connections.ts'
 import { toFault } from './faults.ts'
 import { Search } from './search.ts'
 
-export type SearchAnswer = { found: SearchResult } | { trouble: SerializedError }
+export type SearchAnswer = { found: SearchResult } | { error: SerializedError }
 
 lowerPriority()
 const port = parentPort as MessagePort
@@ -18,7 +18,7 @@ function answerTo(task: SearchTask): SearchAnswer {
   try {
     return { found: search.run(task) }
   } catch (error) {
-    return { trouble: serializeError(toFault(error)) }
+    return { error: serializeError(toFault(error)) }
   }
 }
 

@@ -19,7 +19,7 @@ export class SearchThreadHandle implements Searcher {
     this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
     this.#thread.on('error', () => {
       onDeath()
-      this.#done?.({ trouble: serializeError(new StorageFault('busy', 'A search thread has died.')) })
+      this.#done?.({ error: serializeError(new StorageFault('busy', 'A search thread has died.')) })
     })
   }
 
@@ -28,7 +28,7 @@ export class SearchThreadHandle implements Searcher {
     return new Promise((resolve, reject) => {
       this.#done = (answer) => {
         if ('found' in answer) resolve(answer.found)
-        else reject(deserializeError(answer.trouble))
+        else reject(deserializeError(answer.error))
       }
       this.#thread.postMessage(JSON.stringify(task))
     })

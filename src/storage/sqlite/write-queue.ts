@@ -48,9 +48,9 @@ export class WriteQueue {
     // Nothing can be written any more. All units are rejected; the error ends the process, which a supervisor restarts.
     thread.on('error', (error) => {
       this.#isDead = true
-      const trouble = serializeError(new StorageFault('busy', 'The writer has died.'))
-      this.#underWay?.({ trouble })
-      this.#pending.close(deserializeError(trouble))
+      const died = serializeError(new StorageFault('busy', 'The writer has died.'))
+      this.#underWay?.({ error: died })
+      this.#pending.close(deserializeError(died))
       throw error
     })
   }
@@ -80,7 +80,7 @@ export class WriteQueue {
             void (beforeCommit as () => Promise<void>)().then(commit, commit)
             return true
           }
-          if ('trouble' in answer) reject(deserializeError(answer.trouble))
+          if ('error' in answer) reject(deserializeError(answer.error))
           else resolve((answer as { result: Result }).result)
           return false
         }),
@@ -126,16 +126,15 @@ export class WriteQueue {
     let next = 0
     const settle = ({ resolve, reject }: PendingUnit, outcome: UnitOutcome) => {
       if ('rows' in outcome) resolve(outcome.rows)
-      else reject(deserializeError(outcome.trouble))
+      else reject(deserializeError(outcome.error))
     }
     this.#ask({ group: pack(group.map(({ unit }) => unit)) }, (answer) => {
       if ('committed' in answer) this.#onGroup(group.length, answer.committed.commitMs, answer.committed.logBytes)
       else if ('outcomes' in answer)
         for (const outcome of answer.outcomes) settle(group[next++] as PendingUnit, outcome)
       else
-        for (const one of group.slice(next))
-          one.reject(deserializeError((answer as { trouble: SerializedError }).trouble))
-      return next < group.length && !('trouble' in answer)
+        for (const one of group.slice(next)) one.reject(deserializeError((answer as { error: SerializedError }).error))
+      return next < group.length && !('error' in answer)
     })
   }
 

@@ -21,7 +21,7 @@ export type WriterAnswer =
   /** a job has finished, and waits for the message 'commit' */
   | { isAboutToCommit: true }
   | { result: unknown }
-  | { trouble: SerializedError }
+  | { error: SerializedError }
 
 /** Characters of a portion, about: parsing a portion blocks the serving thread. */
 const PORTION = 500_000
@@ -84,9 +84,9 @@ try {
     if (text === 'commit') return commit()
     last = last
       .then(() => answerTo(writer, JSON.parse(text)))
-      .catch((error) => answer({ trouble: serializeError(toFault(error)) }))
+      .catch((error) => answer({ error: serializeError(toFault(error)) }))
   })
   answer({ ready: true })
 } catch (error) {
-  answer({ trouble: serializeError(toFault(error)) })
+  answer({ error: serializeError(toFault(error)) })
 }

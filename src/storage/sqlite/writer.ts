@@ -9,7 +9,7 @@ import { makeNotedKeys } from './order-key.ts'
 import { Statements } from './statements.ts'
 
 /** Outcome of a unit: the rows of each step, or the error. */
-export type UnitOutcome = { rows: Row[][] } | { trouble: SerializedError }
+export type UnitOutcome = { rows: Row[][] } | { error: SerializedError }
 
 export interface GroupOutcome {
   outcomes: UnitOutcome[]
@@ -55,9 +55,9 @@ export class Writer {
     try {
       return this.#together(units)
     } catch (error) {
-      const trouble = serializeError(toFault(error))
-      const isAlone = units.length === 1 || (trouble.kind === 'fault' && trouble.fault === 'busy')
-      if (isAlone) return { outcomes: units.map(() => ({ trouble })), commitMs: 0 }
+      const failure = serializeError(toFault(error))
+      const isAlone = units.length === 1 || (failure.kind === 'fault' && failure.fault === 'busy')
+      if (isAlone) return { outcomes: units.map(() => ({ error: failure })), commitMs: 0 }
       // A full disk ends the whole transaction. One large unit may be the cause, so each unit is tried alone.
       return { outcomes: units.flatMap((unit) => this.group([unit]).outcomes), commitMs: 0 }
     }
@@ -136,7 +136,7 @@ export class Writer {
       return { rows: this.#carryOut(unit) }
     } catch (error) {
       if (!this.#sqlite.inTransaction) throw error
-      return { trouble: serializeError(toFault(error)) }
+      return { error: serializeError(toFault(error)) }
     }
   }
 

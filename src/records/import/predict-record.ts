@@ -20,7 +20,7 @@ export function createRecordPredictor(db: Database, model: Model, user: User, wr
   const needsComputing = model.fields.some((field) => field.computed && (isUnique(field) || hasRules))
 
   /** Combines the sent values, with defaults filled in, and the stored record. */
-  async function whole(sent: Row, stored: Row | undefined): Promise<Row> {
+  async function predict(sent: Row, stored: Row | undefined): Promise<Row> {
     const before = stored
       ? decode({ ...stored })
       : Object.fromEntries(set.map(({ name, default: given }) => [name, given]))
@@ -32,9 +32,9 @@ export function createRecordPredictor(db: Database, model: Model, user: User, wr
     return { ...record, ...rows[0] }
   }
 
-  return whole
+  return predict
 }
 
 /** The values that a unique rule compares; null if a value is unset or not known yet. */
-export const uniqueValues = (whole: Row, fields: Field[]): SqlValue[] =>
-  fields.map((field) => (MOMENTS.includes(field.name) ? null : encodeComparable(field, whole[field.name])))
+export const uniqueValues = (record: Row, fields: Field[]): SqlValue[] =>
+  fields.map((field) => (MOMENTS.includes(field.name) ? null : encodeComparable(field, record[field.name])))

@@ -4,7 +4,7 @@ import type { Field, Inverse, Model, Models } from './model.ts'
 import { templateFields } from './template.ts'
 
 /** Sets of roles whose views are kept. */
-const MAX_VIEWS = 200
+const MAX_ROLE_SETS = 200
 
 /** The models as a user sees them. Users with the same roles, as far as fields name roles, get the same object. */
 export type ModelsOf = (user: Pick<User, 'roles'>) => Models
@@ -17,15 +17,15 @@ export type ModelsOf = (user: Pick<User, 'roles'>) => Models
 export function createVisibleModels(models: Models): ModelsOf {
   const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
-  const views = new Memo<Models>(MAX_VIEWS)
+  const known = new Memo<Models>(MAX_ROLE_SETS)
   return ({ roles }) => {
     if (roles.includes(ADMIN)) return models
     const concerned = roles.filter((role) => named.has(role)).sort()
-    return views.getOrCompute(concerned.join(), () => viewFor(models, concerned))
+    return known.getOrCompute(concerned.join(), () => visibleTo(models, concerned))
   }
 }
 
-function viewFor(models: Models, roles: string[]): Models {
+function visibleTo(models: Models, roles: string[]): Models {
   const partly = new Map([...models].map(([name, model]) => [name, withoutFields(model, roles)]))
   return new Map([...partly].map(([name, model]) => [name, withoutInverses(model, partly)]))
 }
@@ -58,7 +58,7 @@ function withoutFields(model: Model, roles: string[]): Model {
     nameField: model.nameField !== undefined && isShown(model.nameField) ? model.nameField : undefined,
     // Without a required field there can be no record.
     access: isComplete ? model.access : { ...model.access, create: [] },
-    whole: model,
+    unrestricted: model,
   }
 }
 
@@ -67,5 +67,7 @@ function withoutInverses(model: Model, models: Models): Model {
   const isReadable = ({ model: other, field }: Inverse) =>
     models.get(other)?.fields.some(({ name, writeOnly }) => name === field && !writeOnly)
   const inverses = model.inverses.filter(isReadable)
-  return inverses.length === model.inverses.length ? model : { ...model, inverses, whole: model.whole ?? model }
+  return inverses.length === model.inverses.length
+    ? model
+    : { ...model, inverses, unrestricted: model.unrestricted ?? model }
 }
