@@ -119,12 +119,12 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const key = importing.dryRun ? undefined : keyIn(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
-      const ending: (() => void)[] = []
-      const work = async () => {
-        if (key !== undefined) ending.push(limits.keys.claim({ username, key }))
+      const cleanups: (() => void)[] = []
+      const importFile = async () => {
+        if (key !== undefined) cleanups.push(limits.keys.claim({ username, key }))
         const { IMPORT_LIMIT_BYTES: most, DATA_DIR: dataDir } = config
         const received = await receiveFile(request.body, headers, { username, dataDir, most, limits: limits.imports })
-        ending.push(received.clear)
+        cleanups.push(received.clear)
         const isNamed = received.name !== undefined && !('format' in request.query)
         const format = isNamed ? parseUploaded(received, request.query) : {}
         const sent = key !== undefined && {
@@ -137,8 +137,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         const asked = { ...importing, ...received, ...format, resumable, refreshUser: () => request.refreshUser() }
         return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
-      return work().finally(() => {
-        for (const end of ending) end()
+      return importFile().finally(() => {
+        for (const cleanup of cleanups) cleanup()
       })
     },
   })

@@ -57,7 +57,7 @@ async function client(app: FastifyInstance) {
   // With many models it has megabytes, so it is made once for users with the same rights.
   const sources = new Memo<Promise<string>>(MAX_SOURCES)
   const clientFor = (user: User, language: ClientLanguage) =>
-    sources.getOrCompute(`${language} ${app.viewKey(user)}`, () => app.clientSource(usedBy(user), language))
+    sources.getOrCompute(`${language} ${app.rolesKey(user)}`, () => app.clientSource(usedBy(user), language))
 
   for (const language of ['ts', 'js'] as const)
     app.route({

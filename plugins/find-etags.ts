@@ -71,7 +71,7 @@ async function findEtags(app: FastifyInstance) {
   const decidedByRoles = new Memo<boolean>(MAX_KNOWN)
   /** What a find may give a user: often it depends on the roles alone, and many people get the same answer. */
   function rightsOf(name: string, user: User): unknown {
-    const roles = app.viewKey(user)
+    const roles = app.rolesKey(user)
     const scope = (one: string) => scopeFor(models.get(one) as Model, 'read', user)
     const isByRole = decidedByRoles.getOrCompute(`${name} ${roles}`, () =>
       (dependencies.get(name) as string[]).every((one) => /^(?:all|none)$/.test(scope(one))),

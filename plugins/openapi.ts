@@ -35,7 +35,7 @@ declare module 'fastify' {
     /** The OpenAPI document of this app, with the fields of these models. */
     document(seen?: Models): object
     /** A text that is equal for users who see the same document. */
-    viewKey(user: User): string
+    rolesKey(user: User): string
   }
 }
 
@@ -103,7 +103,7 @@ async function openapi(app: FastifyInstance) {
     return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 
-  app.decorate('viewKey', (user) => viewKey(user))
+  app.decorate('rolesKey', (user) => rolesKey(user))
   app.decorate('document', (all = app.models) => {
     const pieces = [...documentPieces({ head: head(all), routes, models: { all, may: () => true } })]
     return JSON.parse(joined(pieces).text.toString())
@@ -130,7 +130,7 @@ async function openapi(app: FastifyInstance) {
     unchanged: true,
   }
   app.get('/openapi.json', { schema, config: { described } }, async ({ user, headers }, reply) => {
-    const { text, version } = await documents.getOrCompute(viewKey(user), () =>
+    const { text, version } = await documents.getOrCompute(rolesKey(user), () =>
       collect(documentPieces(describedTo(user)), PORTION_MS).then(joined),
     )
     reply.header('etag', toETag(version)).header('cache-control', 'private, no-cache')
@@ -140,7 +140,7 @@ async function openapi(app: FastifyInstance) {
 
   /** Roles that no model names change nothing. */
   const named = new Set([...app.models.values()].flatMap(namedRoles))
-  const viewKey: FastifyInstance['viewKey'] = ({ roles }) =>
+  const rolesKey: FastifyInstance['rolesKey'] = ({ roles }) =>
     roles
       .filter((role) => role === ADMIN || named.has(role))
       .sort()

@@ -63,12 +63,12 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: Parameters, user: User) =>
     queriesFor(user).getOrCompute(url, () => parseParameters(parameters, seenBy(user).context))
-  const to = (operation: Operation) => ({ access: { model, operation } })
+  const needsRight = (operation: Operation) => ({ access: { model, operation } })
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
     config: {
-      ...to('read'),
+      ...needsRight('read'),
       failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE', 'RECORD_NOT_FOUND'],
       querystringOf: ({ all }) => findParameters(all.get(model.name) as Model, all),
       described: described.find,
@@ -103,7 +103,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       method,
       url,
       config: {
-        ...to('read'),
+        ...needsRight('read'),
         body: 'search',
         failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
         described: described.search,
@@ -116,7 +116,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     method: 'GET',
     url: '/:id',
     config: {
-      ...to('read'),
+      ...needsRight('read'),
       failures: ['RECORD_NOT_FOUND', 'VERSION_NOT_FOUND', 'FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
       described: described.read,
     },

@@ -103,7 +103,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
   await yieldToOthers()
   const described = routeDocs(model)
   const seenBy = app.visibleModel(model)
-  const to = (operation: Operation) => ({ access: { model, operation } })
+  const needsRight = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
     seenBy(user).records.prepare()
@@ -116,7 +116,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     method: 'PUT',
     url: '',
     config: {
-      ...to('create'),
+      ...needsRight('create'),
       failures: ['NOT_UNIQUE', { code: 'NOT_UNIQUE', http: 412 }, 'REFERENCE_VIOLATION'],
       described: described.create,
     },
@@ -140,7 +140,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
   const updating = {
     preValidation,
     config: {
-      ...to('update'),
+      ...needsRight('update'),
       failures: ['VERSION_REQUIRED', 'RECORD_NOT_FOUND', 'NOT_UNIQUE', 'REFERENCE_VIOLATION', ...CONFLICTS],
     } satisfies RouteShorthandOptions['config'],
     schema: { params: IdParameter, headers: MatchHeaders, response: { 200: MergedSchema(rowSchema(model)) } },
@@ -239,7 +239,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     method: 'DELETE',
     url: '/:id',
     config: {
-      ...to('delete'),
+      ...needsRight('delete'),
       readsBody: true,
       failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', 'FIND_TOO_SLOW', ...CONFLICTS],
       described: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },

@@ -38,6 +38,6 @@ export interface RecordsContext {
   exportSeconds: number
   /** maximum length of a record in a request or an import file, in characters */
   maxRecordLength: number
-  /** Receives the index that would speed up a find; called once per query shape. */
+  /** Receives the index that would speed up a find; called once per query, regardless of its values. */
   advise(advice: string): void
 }

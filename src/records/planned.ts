@@ -18,8 +18,8 @@ export interface WriteTarget {
 }
 
 /** Whether a fault says that what was written is not allowed: the step that checks it has found no row. */
-export const isRefusedOutcome = ({ kind, details }: StorageFault, steps: readonly Step[]): boolean =>
-  kind === 'no-row' && steps[details.step as number]?.isOutcome === true
+export const isBeyondReach = ({ kind, details }: StorageFault, steps: readonly Step[]): boolean =>
+  kind === 'no-row' && steps[details.step as number]?.isReachCheck === true
 
 /** Stands for a parameter: a column of the record that an earlier change of the same transaction writes. */
 export interface ChangeRef {
@@ -43,7 +43,7 @@ export interface JoinedWrites {
  */
 export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
   const all = planned.flatMap(({ unit }, change) => unit.steps.map((step, place) => ({ step, change, place })))
-  const placed = [...all.filter(({ step }) => !step.isOutcome), ...all.filter(({ step }) => step.isOutcome)]
+  const placed = [...all.filter(({ step }) => !step.isReachCheck), ...all.filter(({ step }) => step.isReachCheck)]
   const placeOf = new Map(placed.map(({ change, place }, index) => [`${change} ${place}`, index]))
   const moved = (value: unknown, change: number): unknown => {
     if (typeof value !== 'object' || value === null) return value

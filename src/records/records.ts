@@ -22,12 +22,12 @@ import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
 import { createRestorer } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
-import { isRefusedOutcome, type PlannedWrite, type WriteTarget } from './planned.ts'
+import { isBeyondReach, type PlannedWrite, type WriteTarget } from './planned.ts'
 import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
-import { createOutcomeCheck } from './write/expected-outcome.ts'
 import { isLinksChange } from './write/links.ts'
+import { createRefusedReachCheck } from './write/refused-reach.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
 
@@ -47,7 +47,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const checks: Validators = createValidators(model)
   const changes = createChanges(context, model)
   const violations = createViolationChecks(context, model)
-  const isWithinReach = createOutcomeCheck(context, model)
+  const isWithinReach = createRefusedReachCheck(context, model)
   const journal = createJournal(storage, model)
   const { written, merged, replay } = createAnswers(model, {
     rebuild: (id, version, user) => past.recordAt(id, version, user, () => findWithin(id, ALL)),
@@ -142,7 +142,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       rows = await writeIdempotent(storage, unit, idempotency)
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      if (error.kind !== 'no-row' || isRefusedOutcome(error, unit.steps)) throw await explain(error)
+      if (error.kind !== 'no-row' || isBeyondReach(error, unit.steps)) throw await explain(error)
     }
     return idempotency?.stored ? replay(idempotency.stored, caller) : toResult(rows)
   }

@@ -54,7 +54,7 @@ export interface Step extends Statement {
   /** the step deletes records: references are checked right after it, when cascades have deleted other records too */
   deletesRecords?: boolean
   /** the step checks what earlier ones have written: if it returns no row, nothing of that is allowed */
-  isOutcome?: boolean
+  isReachCheck?: boolean
   /** the returned rows are records; each version of a journalled record can be read again from the journal */
   returns?: 'record' | 'journalled record'
 }

@@ -9,10 +9,10 @@ import { recordRead } from '../../tables/shape.ts'
 
 /** Records up to which a scan is fast. */
 const MANY = 10_000
-/** Query shapes that are remembered, so that each is examined only once; further shapes are not examined. */
-const MAX_SHAPES = 1000
+/** Queries, regardless of their values, that are remembered so that each is examined only once; others are not examined. */
+const MAX_QUERIES = 1000
 
-/** Advises, once per query shape, which index would save a find from scanning the whole table. */
+/** Advises, once per query, which index would save a find from scanning the whole table. */
 export function indexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
   const seen = new Set<string>()
   // The empty list stands for the primary key: a find that is only ordered by id needs no other index.
@@ -24,10 +24,10 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
     const isThere = existing.some((names) => fields.every((name, position) => names[position] === name))
     if (isThere) return
     // The SQL text may be long, so only its hash is remembered.
-    const shape = hash('sha256', statement.sql)
-    const isKnown = () => seen.has(shape) || seen.size >= MAX_SHAPES
+    const digest = hash('sha256', statement.sql)
+    const isKnown = () => seen.has(digest) || seen.size >= MAX_QUERIES
     if (isKnown() || !(await hasMany()) || isKnown()) return
-    seen.add(shape)
+    seen.add(digest)
     if (!(await storage.needsScan(statement, tableName(model)))) return
     const index = JSON.stringify([fields])
     advise(

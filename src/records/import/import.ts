@@ -12,7 +12,7 @@ import { encodeComparable } from '../../tables/columns.ts'
 import { keyedShapes, recordRead } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import { isRefusedOutcome, joinWrites, type PlannedWrite } from '../planned.ts'
+import { isBeyondReach, joinWrites, type PlannedWrite } from '../planned.ts'
 import { explainFault } from '../write/reason.ts'
 import type { CheckInput, CheckResult } from './check-rows.ts'
 import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
@@ -140,7 +140,7 @@ export function createImporter({ context, model, plan }: Parts) {
         if (!(error instanceof StorageFault)) throw error
         const at = joined.changeAt(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
-        const mayChange = !isRefusedOutcome(error, joined.steps) && tries < TRIES
+        const mayChange = !isBeyondReach(error, joined.steps) && tries < TRIES
         if (row && run.key && !row.isStrict && mayChange) await lookAgain(row, run.key, run.user)
         else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error, joined.steps))
         else if (error.kind !== 'busy' || tries === TRIES) throw error

@@ -5,7 +5,7 @@ import { type Model, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { StoredRecord } from '../context.ts'
-import { isOutcome, isReadable } from './changes.ts'
+import { isReachAnswer, isReadable } from './changes.ts'
 import { mergedFields } from './merge.ts'
 
 /** The answer to a merge: the record, and the fields that other requests had changed since. */
@@ -92,6 +92,6 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
 }
 
 /** The last step returns the written row, but for the one that checks it. */
-const rowIn = (rows: Row[][]) => rows.findLast((one) => !isOutcome(one))?.[0] as StoredRecord
+const rowIn = (rows: Row[][]) => rows.findLast((one) => !isReachAnswer(one))?.[0] as StoredRecord
 
 const toStub = ({ id, version }: StoredRecord): StoredRecord => ({ id, version })

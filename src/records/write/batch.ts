@@ -12,7 +12,7 @@ import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
 import type { Collections, Records } from '../records.ts'
-import { isOutcome } from './changes.ts'
+import { isReachAnswer } from './changes.ts'
 import { explainFault } from './reason.ts'
 
 /** One operation of a batch. */
@@ -131,7 +131,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     caller: Caller,
     { rows, isCurrent }: StoredResult,
   ): Promise<unknown[]> {
-    const steps = rows.filter((one) => !isOutcome(one)).slice(-operations.length)
+    const steps = rows.filter((one) => !isReachAnswer(one)).slice(-operations.length)
     const answers: unknown[] = []
     const answer = (operation: BatchOperation, index: number) =>
       at<unknown>(index, () => {

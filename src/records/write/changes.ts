@@ -99,7 +99,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
       if (model.audit && name in audit) values[name] = audit[name as keyof typeof audit]
       else values[name] = encode(field, isWritten.has(name) ? data[name] : field.default)
     }
-    const steps = [insert('create', values), ...outcome({ step: 0, column: 'id' }, 'create', user)]
+    const steps = [insert('create', values), ...reachCheck({ step: 0, column: 'id' }, 'create', user)]
     return { shapes, steps, by: username }
   }
 
@@ -113,7 +113,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
     // Two at the same time may both find it deleted: the second one waits for the first, and inserts nothing.
     const restored = insert(`recreate ${Object.keys(hidden)}`, values, true)
-    const steps = [isLast, { ...restored, must: true }, ...outcome(id, 'create', user)]
+    const steps = [isLast, { ...restored, must: true }, ...reachCheck(id, 'create', user)]
     return { shapes, steps, by: username, as: 'restore' }
   }
 
@@ -188,21 +188,21 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
 
   /** The steps of an update, of which the last one writes: what it has written is checked. */
   function checked(steps: Step[], id: number, user: User): Step[] {
-    const outcomes = outcome(id, 'update', user)
-    return outcomes.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...outcomes]
+    const checks = reachCheck(id, 'update', user)
+    return checks.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...checks]
   }
 
   /**
    * The step that checks what was written, in the same transaction: the record must still be within reach. It also tells
    * whether the user may read the record as it is now. Without rules of rows there is no such step.
    */
-  function outcome(id: number | StepRef, operation: Operation, user: User): Step[] {
+  function reachCheck(id: number | StepRef, operation: Operation, user: User): Step[] {
     const given = access.reachFor(model, operation, user)
     // A new record is the user's own.
     const reach = given.scope === 'some' ? given : ALL
     const reads = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some' && reads.scope !== 'some') return []
-    const statement = prepared(`outcome ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
+    const statement = prepared(`reach check ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
       const mayRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
       const where = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
       // A later change of the same batch may have deleted it.
@@ -211,7 +211,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
         UNION ALL SELECT 0 WHERE ${isAway}`
       return { compile: () => text.compile(db) }
     })
-    return [{ ...statement, must: true, isOutcome: true }]
+    return [{ ...statement, must: true, isReachCheck: true }]
   }
 
   const isWithinBounds = (field: Field) => {
@@ -245,16 +245,16 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
 }
 
 /** Column of the step that checks what was written: whether the user may read it. No field's name has `__`. */
-const MAY_READ = 'outcome__isRead'
+const MAY_READ = 'reach__isRead'
 
 /** Whether the user may read what was written; undefined if there was no need to check it. */
 export const isReadable = (rows: Row[][]): boolean | undefined => {
-  const checked = rows.find(isOutcome)
+  const checked = rows.find(isReachAnswer)
   return checked && checked[0]?.[MAY_READ] === 1
 }
 
 /** Whether the rows of a step are those of the check of another one. */
-export const isOutcome = ([row]: Row[]) => row !== undefined && Object.hasOwn(row, MAY_READ)
+export const isReachAnswer = ([row]: Row[]) => row !== undefined && Object.hasOwn(row, MAY_READ)
 
 /** Whether a delete of the target deletes or changes records of a model. */
 export const isAffectedByDelete = ({ fields }: Model, target: { name: string }) =>

@@ -1,5 +1,5 @@
 import type { Step, StorageFault } from '../../storage/storage.ts'
-import { isRefusedOutcome, type PlannedWrite } from '../planned.ts'
+import { isBeyondReach, type PlannedWrite } from '../planned.ts'
 
 /** Explains why one of several changes failed. If its step found no row, `toResult([])` throws the reason. */
 export async function explainFault(
@@ -7,7 +7,7 @@ export async function explainFault(
   fault: StorageFault,
   steps: readonly Step[],
 ): Promise<unknown> {
-  if (fault.kind !== 'no-row' || isRefusedOutcome(fault, steps)) return explain(fault)
+  if (fault.kind !== 'no-row' || isBeyondReach(fault, steps)) return explain(fault)
   try {
     return await toResult([])
   } catch (reason) {

@@ -15,7 +15,7 @@ import { isLinksChange } from './links.ts'
  * Finds out whether a change that was refused for another reason would have been within reach. If not, that is all that the
  * user is told: other reasons may be about records that they do not see.
  */
-export function createOutcomeCheck(context: RecordsContext, model: Model) {
+export function createRefusedReachCheck(context: RecordsContext, model: Model) {
   const { storage, access, findSeconds } = context
   const unrestricted = unrestrictedModel(model)
   const decode = rowDecoder(unrestricted)
