@@ -54,7 +54,7 @@ interface RouteOptions {
 
 async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   await yieldToOthers()
-  const seenBy = app.visibleModel(model)
+  const visibleFor = app.visibleModel(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undescribed: true, access: { model, operation: 'read' as const } }
 
@@ -64,7 +64,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
     config: read,
     schema: { body: FetchBody, response },
     handler: async ({ params, body: { data, ...beside }, user }, reply) => {
-      const { records, context } = seenBy(user)
+      const { records, context } = visibleFor(user)
       const { fields, related = {} } = data ?? beside
       const expand = parseExpand('"related"', Object.keys(related), context)
       const shapes = expand.map((name) => {
@@ -86,7 +86,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
     config: read,
     schema: { response: { 200: SuccessSchema(Type.Unsafe<Row>({ type: 'object', additionalProperties: true })) } },
     handler: async ({ params, user }) => {
-      const { records, model: seen } = seenBy(user)
+      const { records, model: seen } = visibleFor(user)
       const record = (await records.read(idIn(params), user, { expand: [] })) as Row
       const copied = visibleFields(seen).filter((field) => !field.readOnly)
       return success(Object.fromEntries(copied.map(({ name }) => [name, record[name]])))

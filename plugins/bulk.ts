@@ -21,18 +21,18 @@ import {
   parseExport,
   parseFileFormat,
   parseImport,
+  XLSX_TYPE,
 } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 
 const TEXT = { type: 'string' }
-const SHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
-const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT }, [SHEET]: {} }
+const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT }, [XLSX_TYPE]: {} }
 const TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson; charset=utf-8',
-  xlsx: SHEET,
+  xlsx: XLSX_TYPE,
 }
 const Counts = component(
   'ImportCounts',
@@ -47,7 +47,7 @@ async function bulk(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const { storage, config, limits } = app
-  const seenBy = app.visibleModel(model)
+  const visibleFor = app.visibleModel(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>
     reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
   // Any content type is accepted, and the body is passed on as a stream.
@@ -69,7 +69,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       querystring: ExportParameters,
     },
     handler: async (request, reply) => {
-      const { context, records } = seenBy(request.user)
+      const { context, records } = visibleFor(request.user)
       const exporting = parseExport(request.query, context)
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // Waits for the first chunk, so that a failing start is still answered with an error status.
@@ -86,7 +86,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config: { access: { model, operation: 'read' } },
     schema: { querystring: ExportParameters },
     handler: async ({ query, user }, reply) => {
-      describeFile(reply, parseExport(query, seenBy(user).context).format)
+      describeFile(reply, parseExport(query, visibleFor(user).context).format)
       return reply.send()
     },
   })
@@ -115,15 +115,20 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'] as string)
       const importing = parseImport({ ...typed, ...request.query })
       const { username } = user
-      const { records } = seenBy(user)
+      const { records } = visibleFor(user)
       const key = importing.dryRun ? undefined : keyIn(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
       const cleanups: (() => void)[] = []
       const importFile = async () => {
         if (key !== undefined) cleanups.push(limits.keys.claim({ username, key }))
-        const { IMPORT_LIMIT_BYTES: most, DATA_DIR: dataDir } = config
-        const received = await receiveFile(request.body, headers, { username, dataDir, most, limits: limits.imports })
+        const { IMPORT_LIMIT_BYTES: maxBytes, DATA_DIR: dataDir } = config
+        const received = await receiveFile(request.body, headers, {
+          username,
+          dataDir,
+          maxBytes,
+          limits: limits.imports,
+        })
         cleanups.push(received.clear)
         const isNamed = received.name !== undefined && !('format' in request.query)
         const format = isNamed ? parseUploaded(received, request.query) : {}

@@ -136,7 +136,7 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Tells nginx not to buffer the response.
       raw.setHeader('x-accel-buffering', 'no')
-      await app.streams.open({ user, wanted, sink: raw, ask: () => request.refreshUser() }, since)
+      await app.streams.open({ user, wanted, sink: raw, refreshUser: () => request.refreshUser() }, since)
       reply.hijack()
     },
   })

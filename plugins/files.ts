@@ -8,11 +8,11 @@ import { scopeFor } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import type { Preview, PreviewInput } from '../src/records/import/preview.ts'
 import { receiveFile } from '../src/records/import/receive.ts'
+import { XLSX_TYPE } from '../src/requests/bulk.ts'
 import { badRequest } from '../src/requests/query.ts'
 import { defineJob } from '../src/storage/storage.ts'
 
 const PREVIEW = defineJob<PreviewInput, Preview>(import.meta.resolve('../src/records/import/preview.ts'), 'preview')
-const SHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const FilePreview = component(
   'FilePreview',
   Type.Object({
@@ -37,13 +37,13 @@ async function routes(app: FastifyInstance) {
     method: 'POST',
     url: '/preview',
     onRequest: ({ headers }, _reply, done) => {
-      headers['content-type'] ??= SHEET
+      headers['content-type'] ??= XLSX_TYPE
       done()
     },
     config: {
       streamed: true,
       readsBody: true,
-      described: { content: { [SHEET]: {} }, answer: SuccessSchema(FilePreview) },
+      described: { content: { [XLSX_TYPE]: {} }, answer: SuccessSchema(FilePreview) },
     },
     schema: {
       tags: ['files'],
@@ -56,8 +56,13 @@ async function routes(app: FastifyInstance) {
       // A file is kept on the disk for a while, so it takes more than a login.
       const mayImport = [...app.models.values()].some((model) => scopeFor(model, 'create', user) !== 'none')
       if (!mayImport) throw new Failure('FORBIDDEN', 'You may not create records of any model.')
-      const { IMPORT_LIMIT_BYTES: most, DATA_DIR: dataDir } = config
-      const file = await receiveFile(body, headers, { username: user.username, dataDir, most, limits: limits.imports })
+      const { IMPORT_LIMIT_BYTES: maxBytes, DATA_DIR: dataDir } = config
+      const file = await receiveFile(body, headers, {
+        username: user.username,
+        dataDir,
+        maxBytes,
+        limits: limits.imports,
+      })
       try {
         const input = { file: file.file, longest: config.BODY_LIMIT_BYTES }
         const found = await limits.imports.run(() => storage.runReadJob(PREVIEW, input))

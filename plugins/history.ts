@@ -53,7 +53,7 @@ async function history(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const seenBy = app.visibleModel(model)
+  const visibleFor = app.visibleModel(model)
   const read = { access: { model, operation: 'read' as const } }
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
@@ -68,7 +68,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      const page = await seenBy(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))
+      const page = await visibleFor(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))
       return reply.page(page)
     },
   })
@@ -99,7 +99,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const { data } = request.body
       const { user } = request
       const id = idIn(request.params)
-      const { records } = seenBy(user)
+      const { records } = visibleFor(user)
       const matched = await request.matchedVersion(id, records)
       const version = requireSameVersion(matched, data.version)
       const asked = { ...data, ...(version !== undefined && { version }) }
@@ -119,7 +119,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return reply.page(await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
+      return reply.page(await visibleFor(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
     },
   })
 
@@ -134,7 +134,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async (request) => {
       const id = idIn(request.params)
-      const forgotten = await seenBy(request.user).records.forget(id, request.user)
+      const forgotten = await visibleFor(request.user).records.forget(id, request.user)
       request.audit('history forgotten', { subject: `${model.name} ${id}` })
       return success(forgotten)
     },

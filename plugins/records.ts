@@ -59,10 +59,10 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const described = routeDocs(model)
-  const seenBy = app.visibleModel(model)
+  const visibleFor = app.visibleModel(model)
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: Parameters, user: User) =>
-    queriesFor(user).getOrCompute(url, () => parseParameters(parameters, seenBy(user).context))
+    queriesFor(user).getOrCompute(url, () => parseParameters(parameters, visibleFor(user).context))
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -86,7 +86,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
       const state = await app.findEtag(model, [request.user, user], url, headers['if-none-match'])
-      const find = () => seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
+      const find = () => visibleFor(user).records.find(query, new HttpCaller(user, reply.raw))
       if (!state) return reply.page(await find())
       reply.header('etag', state.tag)
       return state.isKnown ? reply.code(304).send() : reply.recentPage(state.tag, find)
@@ -94,7 +94,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   })
 
   const search: RouteHandlerMethod = async (request, reply) => {
-    const { records, context } = seenBy(request.user)
+    const { records, context } = visibleFor(request.user)
     const query = parseSearch(request.body as SearchBody, context)
     return { status: 0, ...(await records.find(query, new HttpCaller(request.user, reply.raw))) }
   }
@@ -129,7 +129,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
       allowOnly(SELECTION_PARAMETERS, query)
-      const { records, context } = seenBy(user)
+      const { records, context } = visibleFor(user)
       const selection = parseSelection(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.

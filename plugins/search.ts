@@ -77,10 +77,10 @@ async function search(app: FastifyInstance) {
     },
     handler: async ({ query, user }, reply) => {
       allowOnly(Object.keys(SearchParameters.properties), query)
-      const search = parseWords('The query parameter "q"', query.q)
+      const textSearch = parseWords('The query parameter "q"', query.q)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       if (limit === 0) throw badRequest('The query parameter "limit" must be at least 1.')
-      const asked = { search, limit, seconds: config.FIND_SECONDS }
+      const asked = { textSearch, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
       const { matches, unfinished } = await searchModels(
         visibleFor(user).collections,

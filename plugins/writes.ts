@@ -29,6 +29,7 @@ import {
   asPreconditionFailed,
   CONFLICTS,
   type DeleteBody,
+  isVersion,
   mustBeNew,
   refuseIfMatch,
   requireSameVersion,
@@ -74,12 +75,10 @@ function checkedUpdate(body: UpdateBody): UpdateBody {
 const JUST_CHANGED = new Failure('VERSION_CONFLICT', 'The record was changed at this moment. Read it again.')
 const NOT_READ = 'cannot be merged, because you may not read it. Send all of it, with POST.'
 
-const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-
 /** Create, update and delete: another route set per model. */
 async function writes(app: FastifyInstance) {
   const { storage, access, modelsOf, missingModel } = app
-  const togetherFor = app.perVisibleModels(({ models, collections }) => {
+  const nestedWriterFor = app.perVisibleModels(({ models, collections }) => {
     const { write: batch } = createBatch({ storage, models, collections, missingModel })
     return createNestedWriter({ models, collections, batch })
   })
@@ -90,23 +89,23 @@ async function writes(app: FastifyInstance) {
     findSeconds: app.config.FIND_SECONDS,
   })
   for (const model of app.models.values())
-    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, togetherFor, previewDelete })
+    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, nestedWriterFor, previewDelete })
 }
 
 interface RouteOptions {
   model: Model
-  togetherFor(user: User): ReturnType<typeof createNestedWriter>
+  nestedWriterFor(user: User): ReturnType<typeof createNestedWriter>
   previewDelete: ReturnType<typeof createDeletePreview>['preview']
 }
 
-async function routes(app: FastifyInstance, { model, togetherFor, previewDelete }: RouteOptions) {
+async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDelete }: RouteOptions) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const seenBy = app.visibleModel(model)
+  const visibleFor = app.visibleModel(model)
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
-    seenBy(user).records.prepare()
+    visibleFor(user).records.prepare()
     done()
   }
 
@@ -128,9 +127,9 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     },
     handler: async ({ body: { data }, user, headers }, reply) => {
       refuseIfMatch(headers)
-      const { model: seen, records } = seenBy(user)
+      const { model: seen, records } = visibleFor(user)
       const write = () =>
-        hasChildren(seen, data) ? togetherFor(user).create(seen, data, user) : records.create(data, user)
+        hasChildren(seen, data) ? nestedWriterFor(user).create(seen, data, user) : records.create(data, user)
       const record = await asNewOnly(mustBeNew(headers['if-none-match']), write)
       reply.header('location', `/ws/rest/${model.name}/${record.id}`)
       return reply.written(record)
@@ -154,12 +153,13 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
   ): Promise<object> {
     const { user } = request
     const id = idIn(request.params as Parameters)
-    const { model: seen, records } = seenBy(user)
+    const { model: seen, records } = visibleFor(user)
     requireSameVersion(matched, data.version)
     const named = matched === undefined ? data : { ...data, version: matched }
     const isTogether = hasChildren(seen, named)
     if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
-    const write = () => (isTogether ? togetherFor(user).update(seen, id, named, user) : records.update(id, named, user))
+    const write = () =>
+      isTogether ? nestedWriterFor(user).update(seen, id, named, user) : records.update(id, named, user)
     if (!merge) return reply.written(await asPreconditionFailed(matched, write))
     const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
     return reply.written(record, { merged })
@@ -177,7 +177,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
         request,
         reply,
         request.body,
-        await request.matchedVersion(idIn(request.params), seenBy(request.user).records),
+        await request.matchedVersion(idIn(request.params), visibleFor(request.user).records),
       ),
   })
 
@@ -186,24 +186,23 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
    * version. Throws a conflict if that version is not known.
    */
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
-    const { records, model: seen } = seenBy(user)
+    const { records, model: seen } = visibleFor(user)
     const selection = { fields, expand: [] }
     const current = await records.read(id, user, selection)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
     const isPast = version < current.version && seen.history
-    // Of a version whose history is not kept any more as little is known as without a history.
+    // A version that the history no longer has is answered as one of a model without history: by the conflict.
     const [past] = await Promise.allSettled(isPast ? [records.version(id, version, selection, user)] : [])
     if (past?.status === 'fulfilled') return past.value
-    const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
-    // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
-    const { reason } = { reason: JUST_CHANGED, ...checked }
-    throw reason
+    await records.requireRecord(id, 'update', user, version)
+    // There is no conflict, so another request has written this very version after it was read above.
+    throw JUST_CHANGED
   }
 
-  /** A patch without what it changes within objects: these are whole. */
+  /** Replaces patches within objects by the whole objects that they result in. */
   async function patched(body: Record<string, unknown>, id: number, matched: number | undefined, user: User & Caller) {
-    const { model: seen } = seenBy(user)
+    const { model: seen } = visibleFor(user)
     if (!patchesWithin(body) || user.idempotency?.stored) return body
     const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
     const hidden = objects.filter(({ name }) => !visibleField(seen, name)).map(({ name }) => [name, NOT_READ])
@@ -224,7 +223,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     handler: async (request, reply) => {
       const { body, user, headers } = request
       const id = idIn(request.params)
-      const matched = await request.matchedVersion(id, seenBy(user).records)
+      const matched = await request.matchedVersion(id, visibleFor(user).records)
       // JSON may also be the body of an update.
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
@@ -256,9 +255,9 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
       const { preview, ...query } = request.query
       allowOnly(['version'], query)
       const isPreview = isAsked({ preview }, 'preview')
-      const { records } = seenBy(user)
+      const { records } = visibleFor(user)
       const id = idIn(params)
-      const matched = await request.matchedVersion(id, seenBy(user).records)
+      const matched = await request.matchedVersion(id, visibleFor(user).records)
       const named = requireSameVersion(
         wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),

@@ -166,6 +166,6 @@ export function allowedOrigins({ CORS_ORIGINS = '' }: Pick<Config, 'CORS_ORIGINS
 
 function isAddressOrRange(proxy: string): boolean {
   const [address = '', bits = '0', ...more] = proxy.split('/')
-  const most = { 4: 32, 6: 128 }[isIP(address)]
-  return most !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
+  const maxBits = { 4: 32, 6: 128 }[isIP(address)]
+  return maxBits !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits && more.length === 0
 }

@@ -7,7 +7,7 @@ import { tableShape } from './tables/ddl.ts'
 
 /** How often a refused change is tried again: every 5 s, or 3 times as long as the last try took, if that is more. */
 const CHECK_AGAIN_MS = 5000
-const LOOK_SHARE = 3
+const RETRY_FACTOR = 3
 
 /** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
 export class ModelsStatusTracker {
@@ -39,7 +39,7 @@ export class ModelsStatusTracker {
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
     clearTimeout(this.#timer)
-    if (!(error instanceof ModelFaults)) this.retryLater(LOOK_SHARE * tookMs)
+    if (!(error instanceof ModelFaults)) this.retryLater(RETRY_FACTOR * tookMs)
     if (isKnown) return
     if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
     else this.#log.error(error, 'the models folder is not followed')

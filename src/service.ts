@@ -25,7 +25,7 @@ import { TaskFailures } from './upkeep/task-failures.ts'
 import { startUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
-const TELL_AGAIN_MS = 10_000
+const OVERLOAD_LOG_MS = 10_000
 const isSuperseded = (error: unknown) => error instanceof Superseded
 
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
@@ -49,7 +49,7 @@ export class Service {
   readonly #status: ModelsStatusTracker
   readonly #stopping = new AbortController()
   /** Overload is logged too, but not for each rejected request: that would add to the load. */
-  readonly #logOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
+  readonly #logOverload = throttle(OVERLOAD_LOG_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   readonly limits = new UserLimits()
   readonly #failures: TaskFailures

@@ -174,7 +174,7 @@ const WITHOUT_REACH: Record<string, string> = {
   'src/records/find/plain-pages.ts': 'is only used for users who may read all records',
   'src/records/history/deleted.ts':
     'leaves out what was restored; the journal has the owners, and `couldRead` compares rules',
-  'src/records/write/changes.ts': 'inserts a new record',
+  'src/records/write/units.ts': 'inserts a new record',
   'src/records/aggregate/columns.ts': 'aggregate.ts adds `withReach` to what is selected from it',
   'src/records/write/merge.ts': 'gets `reached` from changes.ts, which calls `withReach`',
 }

@@ -47,10 +47,10 @@ export const moveCommand: Command = async (context) => {
   const target = await openAny(to)
   try {
     const token = randomUUID()
-    await target.change(BEGIN, token)
+    await target.runWriteJob(BEGIN, token)
     const rows = await inspect(config, (source) => copy(source, target, models, context, token))
     await target.setSecret(secret)
-    await target.change(FINISH, token)
+    await target.runWriteJob(FINISH, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
   } finally {
     await target.close()
@@ -88,7 +88,7 @@ async function copy(
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesToCopy(source, models)
   const all: CopiedTable[] = [...tables, ...OWN_TABLES]
-  await target.change(MAKE, { tables, token })
+  await target.runWriteJob(MAKE, { tables, token })
   const total = await countRows(source, all)
   const told = {
     copied: createProgress(context.stderr, 'copied', 'rows'),
@@ -97,7 +97,7 @@ async function copy(
   let done = 0
   for (const one of all)
     for await (const rows of readPortions(source, one)) {
-      await target.change(PUT, { table: one.table, columns: one.columns, rows, token }).catch((error: Error) => {
+      await target.runWriteJob(PUT, { table: one.table, columns: one.columns, rows, token }).catch((error: Error) => {
         throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. Move again when that is mended.`)
       })
       done += rows.length
@@ -107,7 +107,7 @@ async function copy(
   const numbers = all.filter(({ isNumbered }) => isNumbered)
   const lasts = []
   for (const one of numbers) lasts.push({ table: one.table, order: one.order, last: await readLastNumber(source, one) })
-  await target.change(GO_ON, lasts)
+  await target.runWriteJob(GO_ON, lasts)
   await compare(source, target, all, (compared) => told.compared.tell({ done: compared, of: total }))
   told.compared.end()
   // Adds indexes, triggers and counts, and in PostgreSQL the foreign keys.

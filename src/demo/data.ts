@@ -1,3 +1,4 @@
+import { DAY_MS, isoDay } from '../lib/dates.ts'
 import { CITIES, COMPANY_WORDS, FINISHES, FIRST_NAMES, LAST_NAMES, NOTES, PRODUCTS, TAGS } from './words.ts'
 
 /** The records of the demo. They are the same at every start, but for dates, which are around today. */
@@ -27,7 +28,6 @@ interface Line {
 }
 
 const SEED = 20_261_118
-const DAY_MS = 86_400_000
 
 /** Makes the records. References are positions in the lists, counted from 1, as the ids of an empty database are. */
 export function demoData({ companies, people, products, orders }: DemoSize, now: number): DemoData {
@@ -128,7 +128,6 @@ export function demoData({ companies, people, products, orders }: DemoSize, now:
   }
 }
 
-const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 const amount = (cents: number) => (cents / 100).toFixed(2)
 const asciiWord = (text: string) =>
   text

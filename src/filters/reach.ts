@@ -5,8 +5,8 @@ import type { Filter } from '../requests/query.ts'
 import { ALWAYS, all, type Condition, NEVER } from '../tables/condition.ts'
 
 /**
- * The records of a model that a user may access for an operation. `createAccess` makes it, once per request, and it is passed
- * along.
+ * The records of a model that a user may access for an operation. `Access.reachFor` makes it, and keeps it for all users whose
+ * rules have equal values.
  */
 export interface Reach {
   scope: Scope
@@ -49,14 +49,14 @@ export const withReachOfFew = (
 
 /** A condition with other bound values. */
 function rebound(condition: Condition, bind: BindValue): Condition {
-  const node = mapValues(condition.toOperationNode(), indexed(bind))
+  const node = mapBoundValues(condition.toOperationNode(), indexed(bind))
   return { toOperationNode: () => node } as unknown as Condition
 }
 
 /** The bound values of a condition, in the order in which `rebound` numbers them. */
 export function boundValues(condition: Condition): unknown[] {
   const values: unknown[] = []
-  mapValues(condition.toOperationNode(), (value) => values.push(value))
+  mapBoundValues(condition.toOperationNode(), (value) => values.push(value))
   return values
 }
 
@@ -66,7 +66,7 @@ const indexed = (bind: BindValue) => {
 }
 
 /** Conditions consist of SQL, names and values only. */
-function mapValues(node: OperationNode, change: (value: unknown) => unknown): OperationNode {
+function mapBoundValues(node: OperationNode, change: (value: unknown) => unknown): OperationNode {
   if (node.kind === 'ValueNode') {
     const { immediate, value } = node as ValueNode
     // A literal is a part of the SQL.
@@ -74,5 +74,5 @@ function mapValues(node: OperationNode, change: (value: unknown) => unknown): Op
   }
   if (node.kind !== 'RawNode') return node
   const raw = node as RawNode
-  return { ...raw, parameters: raw.parameters.map((inner) => mapValues(inner, change)) } as RawNode
+  return { ...raw, parameters: raw.parameters.map((inner) => mapBoundValues(inner, change)) } as RawNode
 }

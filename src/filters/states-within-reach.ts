@@ -44,7 +44,7 @@ export function stateStorage(storage: Storage, { models }: Reach, options: Omit<
 /** Of some records, those that are deleted, as they were last. */
 export type LastStates = (model: Model, ids: number[]) => Promise<Row[]>
 
-interface Parts {
+interface Dependencies {
   storage: StateStorage
   models: Models
   lastStates?: LastStates
@@ -60,7 +60,7 @@ interface Gone {
  * Which states of a model's records are within a reach with the scope `some`: records as they were, or as they will be.
  * References in them lead to other records as they are now, or as they were when they were deleted.
  */
-export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Parts): Promise<boolean[]> {
+export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Dependencies): Promise<boolean[]> {
   const found: boolean[] = []
   for (const some of inGroups(states, AT_ONCE)) {
     const gone = new Map<string, Gone>()
@@ -78,7 +78,7 @@ function statesStatement(
   states: Row[],
   model: Model,
   gone: Map<string, Gone>,
-  { storage: { db, isSearch = false }, models }: Parts,
+  { storage: { db, isSearch = false }, models }: Dependencies,
 ) {
   const { dialect } = db
   const asking = {
@@ -122,7 +122,7 @@ function withGone({ model, states }: Gone, dialect: Database['dialect']): RawBui
 }
 
 /** Finds the deleted records that references of these states lead to, as far as filters follow them. */
-async function findGone(filters: Filter[], states: Row[], gone: Map<string, Gone>, parts: Parts): Promise<void> {
+async function findGone(filters: Filter[], states: Row[], gone: Map<string, Gone>, parts: Dependencies): Promise<void> {
   const { models, lastStates } = parts
   if (!lastStates) return
   for (const { field, inner } of filters.flatMap(referencesIn)) {

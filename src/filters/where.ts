@@ -228,11 +228,11 @@ const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
 export function aliveCondition(
-  { filter, search }: Pick<Query, 'filter' | 'search'>,
+  { filter, textSearch }: Pick<Query, 'filter' | 'textSearch'>,
   dialect: Dialect,
   key?: RawBuilder<unknown>,
 ): Condition {
-  const cost = estimateCost(filter) + (search?.words.length ?? 0)
+  const cost = estimateCost(filter) + (textSearch?.words.length ?? 0)
   const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * cost))
   return is`${dialect.alive(rows, key)}`
 }

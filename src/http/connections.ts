@@ -97,11 +97,11 @@ export class Connections {
     if (!current || isUploading || socket.writableLength > 0) socket.destroy()
   }
 
-  boundUnsent(most: number): void {
+  boundUnsent(maxBytes: number): void {
     const sending = [...this.#all.keys()].filter(({ writableLength }) => writableLength > 0)
     let unsent = sending.reduce((sum, { writableLength }) => sum + writableLength, 0)
     for (const socket of sending.sort((a, b) => b.writableLength - a.writableLength)) {
-      if (unsent <= most) return
+      if (unsent <= maxBytes) return
       unsent -= socket.writableLength
       socket.destroy()
     }

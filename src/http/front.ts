@@ -85,7 +85,7 @@ export class HttpFront {
   readonly #callbacks: FrontCallbacks
   #concerns: RequestFilter = () => false
   #held: HttpExchange[] = []
-  #mostHeld = MAX_HELD
+  #maxHeld = MAX_HELD
   /** requests that met other tables than their handler was made for, with what ends their wait */
   readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
@@ -159,10 +159,10 @@ export class HttpFront {
   async holdRequests<Result>(
     concerns: RequestFilter,
     work: () => Promise<Result>,
-    mostHeld = MAX_HELD,
+    maxHeld = MAX_HELD,
   ): Promise<Result> {
     this.#concerns = concerns
-    this.#mostHeld = mostHeld
+    this.#maxHeld = maxHeld
     try {
       const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
       for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await setTimeout(2)
@@ -203,7 +203,7 @@ export class HttpFront {
   #isFullWith(request: IncomingMessage): boolean {
     const all = [request, ...[...this.#outdated.keys()].map((exchange) => exchange.request)]
     const bytes = all.reduce((sum, { bodyBytes }) => sum + (bodyBytes?.length ?? 0), 0)
-    return all.length > this.#mostHeld || bytes > MAX_HELD_BYTES
+    return all.length > this.#maxHeld || bytes > MAX_HELD_BYTES
   }
 
   /** Takes out all requests that wait for another handler. */
@@ -241,7 +241,7 @@ export class HttpFront {
     if (!this.#isWaitedFor(response)) return this.#callbacks.dropped()
     this.#callbacks.beforeRequest?.()
     if (this.#concerns(request)) {
-      if (this.#held.length < this.#mostHeld) this.#held.push(exchange)
+      if (this.#held.length < this.#maxHeld) this.#held.push(exchange)
       else this.#turnAway(exchange)
       return
     }

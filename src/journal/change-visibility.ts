@@ -23,7 +23,7 @@ interface States {
 /** What a user sees of a change: all of it, or that the record is out of reach now. */
 type Seen = 'change' | 'leave'
 
-interface Parts {
+interface Dependencies {
   storage: Storage
   models: Models
   access: Access
@@ -45,7 +45,15 @@ const MAX_KEPT = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 
 /** Decides who sees which changes, where rules of rows look at the values of records. */
-export function createChangeVisibility({ storage, models, access, modelsOf, journalOf, recordAfter, look }: Parts) {
+export function createChangeVisibility({
+  storage,
+  models,
+  access,
+  modelsOf,
+  journalOf,
+  recordAfter,
+  look,
+}: Dependencies) {
   const kept = new Memo<States>(MAX_KEPT)
   const lastStates = createLastStates(storage)
 

@@ -23,7 +23,7 @@ export interface Listener {
   wanted: ModelFilter
   sink: Sink
   /** Looks the user up again; undefined if the session has ended. */
-  ask(): MaybePromise<User | undefined>
+  refreshUser(): MaybePromise<User | undefined>
 }
 
 /** Whether the user may still read all requested models. */
@@ -42,8 +42,6 @@ export interface RenderedChange extends OwnedChange {
 const MAX_REMEMBERED = 16_000_000
 /** Changes that are rendered concurrently. */
 const AT_ONCE = 20
-/** Rendering yields to the event loop after this time. */
-const YIELD_MS = 5
 
 /** Renders changes as events: each once, however many streams receive it. */
 export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
@@ -52,18 +50,18 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
 
   /** Returns fewer changes if their texts exceed PAGE_BYTES, but at least one. */
   return async function render(changes: OwnedChange[]): Promise<RenderedChange[]> {
-    const told: RenderedChange[] = []
+    const rendered: RenderedChange[] = []
     let left = PAGE_BYTES
-    const yielder = new Yielder(YIELD_MS)
+    const yielder = new Yielder()
     for (const group of inGroups(changes, AT_ONCE)) {
       for (const one of await together(group)) {
         left -= one.text?.length ?? 0
-        if (left < 0 && told.length > 0) return told
-        told.push(one)
+        if (left < 0 && rendered.length > 0) return rendered
+        rendered.push(one)
       }
       if (yielder.isDue) await yielder.yield()
     }
-    return told
+    return rendered
   }
 
   /** Renders different records concurrently, and the changes of one record in their order. */
@@ -71,23 +69,23 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     const made = new Map<number, RenderedChange>()
     const byRecord = Map.groupBy(changes, ({ model, id }) => `${model} ${id}`)
     const each = [...byRecord.values()].map(async (group) => {
-      for (const one of group) made.set(one.change, await rendered(one))
+      for (const one of group) made.set(one.change, await renderCached(one))
     })
     await Promise.all(each)
     return changes.map(({ change }) => made.get(change) as RenderedChange)
   }
 
-  function rendered(owned: OwnedChange): MaybePromise<RenderedChange> {
+  function renderCached(owned: OwnedChange): MaybePromise<RenderedChange> {
     if (owned.operation === 'leave') return { ...owned, text: eventText(withoutOwner(owned)) }
-    return known.get(owned.change) ?? remembered(owned)
+    return known.get(owned.change) ?? renderAndCache(owned)
   }
 
-  async function remembered(owned: OwnedChange): Promise<RenderedChange> {
+  async function renderAndCache(owned: OwnedChange): Promise<RenderedChange> {
     const change = withoutOwner(owned)
     try {
       const record = await feed.recordAfter(change)
       const text = eventText({ ...change, ...(record !== undefined && { record }) })
-      remember({ ...owned, text })
+      addToCache({ ...owned, text })
       return { ...owned, text }
     } catch (error) {
       // The table may be changing. Only the streams that would receive this change wait and retry.
@@ -96,9 +94,9 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     }
   }
 
-  function remember(told: RenderedChange & { text: string }) {
-    known.set(told.change, told)
-    size += told.text.length
+  function addToCache(rendered: RenderedChange & { text: string }) {
+    known.set(rendered.change, rendered)
+    size += rendered.text.length
     while (size > MAX_REMEMBERED) {
       const [oldest] = known.values() as Iterable<RenderedChange & { text: string }> as [
         RenderedChange & { text: string },
@@ -116,10 +114,10 @@ const withoutOwner = ({ createdBy: _, ...change }: OwnedChange): Change => chang
  * buffer. The function returns the number of bytes. If one of the changes could not be rendered, it writes nothing and
  * returns undefined.
  */
-export function createBroadcast(feed: Feed, told: RenderedChange[]) {
-  const names = [...new Set(told.map(({ model }) => model))]
+export function createBroadcast(feed: Feed, rendered: RenderedChange[]) {
+  const names = [...new Set(rendered.map(({ model }) => model))]
   const known = new Map<string, Promise<Buffer | undefined>>()
-  const texts = new Map(told.map(({ change, text }) => [change, text]))
+  const texts = new Map(rendered.map(({ change, text }) => [change, text]))
   const render = (user: User, seen: OwnedChange[]) =>
     toBytes(
       seen.map((one) =>
@@ -130,7 +128,7 @@ export function createBroadcast(feed: Feed, told: RenderedChange[]) {
     const concerned = names.filter((name) => !wanted || wanted.has(name))
     const key = `${concerned} ${feed.keyFor(user, concerned)}`
     if (!known.has(key)) {
-      const some = told.filter(({ model }) => concerned.includes(model))
+      const some = rendered.filter(({ model }) => concerned.includes(model))
       known.set(
         key,
         feed.seenBy(user, some).then((seen) => render(user, seen)),

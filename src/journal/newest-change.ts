@@ -11,10 +11,10 @@ export interface State {
 const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | undefined> }>()
 
 /**
- * Undefined if there is no change, or if a transaction in progress may still commit an earlier one. Nothing that is read
- * afterwards may be older, so it begins a snapshot, and finds within that one share it. Where other nodes write as well, only
- * what runs in the same callback of the event loop does: all of that had arrived before this look was sent, so nothing that
- * another node had answered to its clients is missing.
+ * Returns undefined if there is no change, or if a transaction in progress may still commit one with a lower number. Begins a
+ * new snapshot, because records that are read afterwards must not be older than this state. Finds in the same snapshot share
+ * it. Where other nodes write to the same database, only finds in the same callback of the event loop share it: their
+ * requests arrived before the query was sent, so the state includes all that other nodes had answered by then.
  */
 export function readState(storage: Storage): Promise<State | undefined> {
   const last = known.get(storage)

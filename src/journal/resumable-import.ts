@@ -12,7 +12,7 @@ const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND k
 export class ResumableImport<Progress> {
   readonly #storage: Storage
   readonly #sent: KeyedRequest
-  /** `place` as stored; undefined before the first unit */
+  /** the progress as JSON, as last stored; undefined before the first unit */
   #stored: string | undefined
   #next = ''
   progress: Progress | undefined

@@ -18,8 +18,6 @@ const TIMES = {
   awake: 15_000,
 }
 const PARTS = 10
-/** Writing to streams yields to the event loop after this time. */
-const IN_ONE_GO_MS = 5
 /** Pause between two rounds, so that changes in quick succession are sent together. It grows with a round's length. */
 const SHORTEST_PAUSE_MS = 5
 
@@ -165,7 +163,7 @@ export class Streams {
   /** Looks the user up again; if that fails, returns the user as before. */
   async #ask(stream: Stream): Promise<User | undefined> {
     try {
-      return await stream.ask()
+      return await stream.refreshUser()
     } catch (error) {
       this.#onError(error)
       return stream.user
@@ -208,7 +206,7 @@ export class Streams {
     const isTruncated = told.length < changes.length
     const last = isTruncated ? (told.at(-1) as RenderedChange).change : next
     const tell = createBroadcast(feed, told)
-    const yielder = new Yielder(IN_ONE_GO_MS)
+    const yielder = new Yielder()
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
       const written = hasRoom(stream) ? await this.#tell(stream, tell) : undefined

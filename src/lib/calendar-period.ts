@@ -1,3 +1,5 @@
+import { DAY_MS } from './dates.ts'
+
 export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const
 export type Period = (typeof PERIODS)[number]
 
@@ -37,8 +39,6 @@ export function periodOf(day: string, by: Period): string {
   if (by === 'quarter') return `${day.slice(0, 4)}-Q${Math.ceil(Number(day.slice(5, 7)) / 3)}`
   return isoWeek(day)
 }
-
-const DAY_MS = 86_400_000
 
 /** A week belongs to the year that its Thursday is in. */
 function isoWeek(day: string): string {

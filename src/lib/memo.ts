@@ -1,12 +1,12 @@
-/** Cache of values by a text. Where another one would be more than `most`, it is cleared and starts over. */
+/** Cache of values by a text. Where another one would be more than `max`, it is cleared and starts over. */
 export class Memo<Value> {
-  readonly #most: number
+  readonly #max: number
   readonly #longestKey: number
   readonly #known = new Map<string, Value>()
 
   /** A value whose key is longer than `longestKey` is not worth the memory; it is computed each time. */
-  constructor(most: number, longestKey = Number.POSITIVE_INFINITY) {
-    this.#most = most
+  constructor(max: number, longestKey = Number.POSITIVE_INFINITY) {
+    this.#max = max
     this.#longestKey = longestKey
   }
 
@@ -22,7 +22,7 @@ export class Memo<Value> {
 
   keep(key: string, value: Value): Value {
     if (key.length > this.#longestKey) return value
-    if (this.#known.size >= this.#most && !this.#known.has(key)) this.#known.clear()
+    if (this.#known.size >= this.#max && !this.#known.has(key)) this.#known.clear()
     this.#known.set(key, value)
     return value
   }

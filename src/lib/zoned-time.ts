@@ -1,3 +1,5 @@
+import { DAY_MS } from './dates.ts'
+
 /** Clock times of a time zone. */
 
 /** Since then, clocks of all zones are changed at full quarters of an hour only. */
@@ -58,5 +60,3 @@ export function momentOfClock(text: string, offset: (time: number) => number): s
   const time = offset(before) === local - before ? before : offset(after) === local - after ? after : before
   return new Date(time).toISOString()
 }
-
-const DAY_MS = 86_400_000

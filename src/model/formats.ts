@@ -11,7 +11,7 @@ export interface Format {
   sample: string
 }
 
-/** Up to 40 digits on either side of the point: more than any currency needs, and a bound for sort keys. */
+/** Up to 40 digits on either side of the point: more than any currency needs, and a bound for order keys. */
 const DECIMAL = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/
 const DATE = /^\d{4}-\d\d-\d\d$/
 const DATE_TIME = /^\d{4}-\d\d-\d\d[tT](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Operation } from '../model/access.ts'
 import type { JsonSchema } from '../model/model.ts'
-import { VERSION } from '../model/rules.ts'
+import { VERSION } from '../model/write-schemas.ts'
 import { BatchPreview, MAX_OPERATIONS } from '../requests/batch-schemas.ts'
 import { componentsNamed, ownName } from './names.ts'
 import { componentRef } from './refs.ts'

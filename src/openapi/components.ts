@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { FailureSchema, MergedSchema, PageSchema } from '../envelope.ts'
 import { type Field, isScalar, type JsonSchema, type Model, type Models, visibleFields } from '../model/model.ts'
-import { ID, VERSION } from '../model/rules.ts'
+import { ID, VERSION } from '../model/write-schemas.ts'
 import { ChangeProperties } from '../requests/change-schemas.ts'
 import { criteriaComponents } from './criteria.ts'
 import { exampleData, exampleRecord } from './examples.ts'

@@ -1,6 +1,6 @@
 import { ADMIN, EVERYBODY } from '../model/access.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
-import { ID, VERSION } from '../model/rules.ts'
+import { ID, VERSION } from '../model/write-schemas.ts'
 import { ownName } from './names.ts'
 
 /** The answer for a written record that the user may not read. */

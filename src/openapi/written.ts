@@ -1,17 +1,17 @@
 import { mapValues } from '../lib/map-values.ts'
 import { type Inverse, isInverseWritable, type JsonSchema, MAX_LINKS, type Model, type Models } from '../model/model.ts'
-import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
+import { ID, schemaForCreate, schemaForUpdate, VERSION } from '../model/write-schemas.ts'
 import { component } from './refs.ts'
 
 /** Schemas of the data that clients send. */
 
 /** Schema of the data of a new record. */
 export const newData = (model: Model, models: Models): JsonSchema =>
-  written(optionalWithDefault(createRules(model)), model, (inverse) => newRecords(inverse, models))
+  written(optionalWithDefault(schemaForCreate(model)), model, (inverse) => newRecords(inverse, models))
 
 /** Schema of the data of an update. */
 export function changeData(model: Model, models: Models): JsonSchema {
-  const { required, properties, ...rules } = updateRules(model)
+  const { required, properties, ...rules } = schemaForUpdate(model)
   const version = { ...VERSION, description: 'The version that was read. Required, unless `If-Match` names it.' }
   const named = { ...rules, properties: { ...(properties as object), version } }
   return written(named, model, (inverse) => changedRecords(inverse, models), true)
@@ -35,7 +35,7 @@ function newRecords(inverse: Inverse, models: Models): JsonSchema {
   return {
     description: `${inverse.model} records to create with it. Their ${inverse.field} is filled in.`,
     type: 'array',
-    items: nested(inverse, models, (model) => optionalWithDefault(createRules(model))),
+    items: nested(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))),
   }
 }
 
@@ -47,8 +47,8 @@ function changedRecords(inverse: Inverse, models: Models): JsonSchema {
     description: `${inverse.model} records of this one to create, update or delete with it.`,
     type: 'object',
     properties: {
-      create: { type: 'array', items: nested(inverse, models, (model) => optionalWithDefault(createRules(model))) },
-      update: { type: 'array', items: { ...nested(inverse, models, updateRules), required: one.required } },
+      create: { type: 'array', items: nested(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))) },
+      update: { type: 'array', items: { ...nested(inverse, models, schemaForUpdate), required: one.required } },
       delete: { type: 'array', items: { ...one, additionalProperties: false } },
       total: IGNORED,
       data: IGNORED,

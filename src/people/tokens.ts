@@ -1,8 +1,9 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import { DAY_MS, toIso } from '../lib/dates.ts'
 import type { User } from '../model/access.ts'
 import type { Database, MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
-import { throwIfInvalid } from './rules.ts'
+import { throwIfInvalid } from './throw-if-invalid.ts'
 import { toUser, type UserRow } from './user-row.ts'
 import { noSuchUser } from './users.ts'
 import { writeOrExplain } from './write-or-explain.ts'
@@ -11,7 +12,6 @@ const TOKENS = 'dossier_tokens'
 /** Secret scanners recognise tokens by this prefix. */
 const PREFIX = 'dos_'
 const MAX_DAYS = 365
-const DAY_MS = 86_400_000
 /** Nobody needs more, and each takes disk space. */
 const MAX_TOKENS = 100
 const MAX_NAME = 100
@@ -164,14 +164,13 @@ interface TokenRow extends UserRow {
 }
 
 function toInfo({ id, name, readOnly, createdOn, expires, lastUsed }: Row): TokenInfo {
-  const moment = (time: unknown) => new Date(time as number).toISOString()
   return {
     id: id as number,
     name: name as string,
     readOnly: readOnly === 1,
-    createdOn: moment(createdOn),
-    expires: moment(expires),
-    lastUsed: lastUsed === null ? null : moment(lastUsed),
+    createdOn: toIso(createdOn as number),
+    expires: toIso(expires as number),
+    lastUsed: lastUsed === null ? null : toIso(lastUsed as number),
   }
 }
 

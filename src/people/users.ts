@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
+import { toIso } from '../lib/dates.ts'
 import { type Attributes, type AttributeValue, RIGHTS_MODEL, type User } from '../model/access.ts'
 import type { Database, Step, Storage } from '../storage/storage.ts'
 import { clearAttempts } from './attempts.ts'
 import { attributesFault, changedAttributes } from './attributes.ts'
 import { writeKeepingAdmin } from './last-admin.ts'
 import { checkPassword, hashPassword } from './password.ts'
-import { throwIfInvalid } from './rules.ts'
 import { endSessions } from './sessions.ts'
+import { throwIfInvalid } from './throw-if-invalid.ts'
 import { RIGHTS, toUser } from './user-row.ts'
 import { deleteOwnViews } from './views.ts'
 import { writeOrExplain } from './write-or-explain.ts'
@@ -267,14 +268,13 @@ export async function unlockUser(storage: Writable, username: string): Promise<s
 }
 
 function toAccount(row: Record<string, unknown>): Account {
-  const moment = (time: unknown) => new Date(time as number).toISOString()
   return {
     username: row.username as string,
     roles: JSON.parse(row.roles as string),
     attributes: JSON.parse(row.attributes as string),
     enabled: row.enabled === 1,
-    createdOn: moment(row.createdOn),
-    lastLogin: row.lastLogin === null ? null : moment(row.lastLogin),
+    createdOn: toIso(row.createdOn as number),
+    lastLogin: row.lastLogin === null ? null : toIso(row.lastLogin as number),
     hasPassword: row.hasPassword === 1,
   }
 }

@@ -1,7 +1,8 @@
 import { Failure } from '../errors.ts'
+import { toIso } from '../lib/dates.ts'
 import { ADMIN, EVERYBODY, type User } from '../model/access.ts'
 import type { Database, Row, Step, Storage } from '../storage/storage.ts'
-import { throwIfInvalid } from './rules.ts'
+import { throwIfInvalid } from './throw-if-invalid.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 const VIEWS = 'dossier_views'
@@ -191,12 +192,11 @@ function checkRules({ name, role, query, first }: ViewSettings, user: User): voi
 }
 
 function toView(row: Row): SavedView {
-  const moment = (time: unknown) => new Date(time as number).toISOString()
   const { id, version, model, name, owner, role, kind, query, isFirst, createdOn, updatedOn } = row
   return {
     ...({ id, version, model, name, owner, role, kind, query } as SavedView),
     first: isFirst === 1,
-    createdOn: moment(createdOn),
-    updatedOn: moment(updatedOn),
+    createdOn: toIso(createdOn as number),
+    updatedOn: toIso(updatedOn as number),
   }
 }

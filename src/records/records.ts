@@ -24,10 +24,10 @@ import { createRestorer } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
 import { isBeyondReach, type PlannedWrite, type WriteTarget } from './planned.ts'
 import { createAnswers, type MergeResult } from './write/answers.ts'
-import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
 import { isLinksChange } from './write/links.ts'
 import { createRefusedReachCheck } from './write/refused-reach.ts'
+import { createUnitBuilder } from './write/units.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
 
@@ -45,7 +45,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const decode = rowDecoder(model) as (row: Row) => StoredRecord
   const prepared = cachedStatements<Given>((statement) => recordRead(storage.dialect, model, statement))
   const checks: Validators = createValidators(model)
-  const changes = createChanges(context, model)
+  const units = createUnitBuilder(context, model)
   const violations = createViolationChecks(context, model)
   const isWithinReach = createRefusedReachCheck(context, model)
   const journal = createJournal(storage, model)
@@ -65,15 +65,15 @@ export function createRecords(context: RecordsContext, model: Model) {
   }
 
   /**
-   * Validate a change and return its unit of work. `handed` holds references to ids that earlier operations of the same
-   * batch will create.
+   * Validate a change and return its unit of work. `references` holds references to records that earlier operations of the
+   * same batch create.
    */
   const plan = {
     async create(data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
       checks.create(data)
       const sent = { ...data, ...references }
       await violations.refuseUnreachable(sent, user)
-      return planned('create', changes.create(sent, user), user, sent, (rows) => written(rows, user))
+      return planned('create', units.create(sent, user), user, sent, (rows) => written(rows, user))
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
@@ -86,7 +86,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
       const toResult = (rows: Row[][]) =>
         rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent)
-      return planned('update', changes.update(id, version, sent, user), user, sent, toResult, id)
+      return planned('update', units.update(id, version, sent, user), user, sent, toResult, id)
     },
 
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
@@ -94,11 +94,11 @@ export function createRecords(context: RecordsContext, model: Model) {
       const { version, sent } = await checkUpdate(id, data, user)
       const toResult = (rows: Row[][]) =>
         rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
-      return planned('update', changes.merge(id, version, sent, user), user, sent, toResult, id)
+      return planned('update', units.merge(id, version, sent, user), user, sent, toResult, id)
     },
 
     async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
-      return planned('delete', changes.remove(id, version, user), user, id, (rows) =>
+      return planned('delete', units.remove(id, version, user), user, id, (rows) =>
         rows[0]?.[0] ? id : throwConflict(id, version, 'delete', user, {}),
       )
     },
@@ -154,9 +154,9 @@ export function createRecords(context: RecordsContext, model: Model) {
     sent: Row,
     { id, version, operation }: WriteTarget,
   ): Promise<StoredRecord> {
-    const settle = (rows: Row[][]) =>
+    const toResult = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, settle, id))
+    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, toResult, id))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -240,7 +240,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     model,
     violations,
     checks,
-    changes,
+    units,
     past,
     findWithin,
     writeRecord,

@@ -33,7 +33,7 @@ export interface AggregateValue {
 }
 
 /** A parsed request for aggregates. */
-export interface AggregateQuery extends Pick<Query, 'filter' | 'search' | 'expand' | 'after' | 'limit'> {
+export interface AggregateQuery extends Pick<Query, 'filter' | 'textSearch' | 'expand' | 'after' | 'limit'> {
   groups: GroupKey[]
   values: AggregateValue[]
   /** about the values of an answer: its fields are those of `answerFields` */
@@ -63,7 +63,7 @@ export function parseAggregateParameters(parameters: Parameters, context: Contex
   const others = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of ['offset', 'fields'])
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here.`)
-  const { filter, search } = parseParameters(Object.fromEntries(others), context)
+  const { filter, textSearch } = parseParameters(Object.fromEntries(others), context)
   const groups = own('group').map((text) => {
     const [path = '', by, ...more] = text.split(':')
     if (more.length > 0) throw badRequest(`"group": "${text}" must be a field, or a field and a period: hired:month.`)
@@ -78,7 +78,7 @@ export function parseAggregateParameters(parameters: Parameters, context: Contex
       groups,
       values,
       filter,
-      search,
+      textSearch,
       sort: toSort(own('sort')),
       limit: wholeNumber(parameters, 'limit', MAX_ROWS) ?? MAX_ROWS,
       after: own('after')[0],
@@ -100,7 +100,7 @@ export interface AggregateBody extends Pick<SearchBody, 'q' | 'limit' | 'after' 
 
 export function parseAggregateBody(body: AggregateBody, context: Context): AggregateQuery {
   const { groupBy = [], values = { count: 'count' }, data = {}, q, limit = MAX_ROWS, after, zone = 'UTC' } = body
-  const { filter, search } = parseSearch({ data, ...(q !== undefined && { q }) }, context)
+  const { filter, textSearch } = parseSearch({ data, ...(q !== undefined && { q }) }, context)
   const groups = groupBy.map((one) => {
     const { field, by } = typeof one === 'string' ? { field: one, by: undefined } : one
     return parseGroup('"groupBy"', field, by, context)
@@ -110,7 +110,7 @@ export function parseAggregateBody(body: AggregateBody, context: Context): Aggre
     const [[aggregate, path]] = (typeof value === 'string' ? [[value]] : Object.entries(value)) as [[string, string?]]
     return parseValue(`"values.${name}"`, name, aggregate, path, context)
   })
-  const query = { groups, values: parsed, filter, search, sort: toSort(body.sortBy ?? []), limit, after, zone }
+  const query = { groups, values: parsed, filter, textSearch, sort: toSort(body.sortBy ?? []), limit, after, zone }
   const having = body.having === undefined ? undefined : parseHaving(body.having, answerFields(query))
   return checked({ ...query, having, expand: body.expand ?? [] }, '"sortBy"')
 }

@@ -79,7 +79,7 @@ export const ImportParameters = Type.Partial(
 )
 
 export interface ExportOptions {
-  query: Pick<Query, 'fields' | 'filter' | 'search' | 'sort'>
+  query: Pick<Query, 'fields' | 'filter' | 'textSearch' | 'sort'>
   format: BulkFormat
   delimiter: string
   safe: boolean
@@ -109,6 +109,9 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
   }
 }
 
+/** The media type of spreadsheets. */
+export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 /** Formats of files by their media types. */
 const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = {
   'text/csv': { format: 'csv' },
@@ -117,7 +120,7 @@ const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = 
   'application/ndjson': { format: 'ndjson' },
   'application/jsonl': { format: 'ndjson' },
   'application/x-jsonlines': { format: 'ndjson' },
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { format: 'xlsx' },
+  [XLSX_TYPE]: { format: 'xlsx' },
 }
 
 /** What a media type says about a file; nothing, if it is none of a table. */

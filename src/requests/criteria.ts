@@ -57,7 +57,7 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
     filter: body.data && new CriteriaParser().criterion(body.data, context, { where: 'data', depth: 0, steps: 0 }),
-    search: parseTextSearch('"q"', body.q, context.model),
+    textSearch: parseTextSearch('"q"', body.q, context.model),
   }
 }
 

@@ -54,9 +54,9 @@ export class Cursors {
 }
 
 /** The order of a query: without a sort, the words that are searched for decide it. */
-export const nameOfOrder = ({ sort, search }: Pick<Query, 'sort' | 'search'>) =>
-  search && sort.length === 0 ? JSON.stringify(search.words) : sort.map(keyName).join(',')
+export const nameOfOrder = ({ sort, textSearch }: Pick<Query, 'sort' | 'textSearch'>) =>
+  textSearch && sort.length === 0 ? JSON.stringify(textSearch.words) : sort.map(keyName).join(',')
 
-/** A cursor has the sort key of a text, which another version may make in another way. */
+/** A cursor has the order key of a text, which another version may make in another way. */
 const keyName = (key: SortKey) =>
   `${key.descending ? '-' : ''}${sortPath(key)}${isText(key.field) ? ` by key ${ORDER_VERSION}` : ''}`

@@ -101,7 +101,7 @@ export function requireSameId(named: unknown, id: number): void {
     throw badRequest(`The body names the id ${JSON.stringify(named)}, but the path names ${id}.`)
 }
 
-const isVersion = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+export const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** Failures of an update or delete by version: 409, or 412 if the version came from `If-Match`. */
 export const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]

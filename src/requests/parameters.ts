@@ -66,7 +66,7 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     ...parseSelection(parameters, context),
     sort: parseSort('"sort"', list(parameters, 'sort'), context),
     filter: filters.length > 0 ? { all: filters } : undefined,
-    search: isSearch
+    textSearch: isSearch
       ? parseTextSearch(`The query parameter "${TEXT_PARAMETER}"`, parameters[TEXT_PARAMETER], context.model)
       : undefined,
   }

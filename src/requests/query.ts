@@ -21,7 +21,7 @@ export interface Query extends Selection {
   sort: SortKey[]
   filter?: Filter | undefined
   /** words that the records must contain */
-  search?: TextSearch | undefined
+  textSearch?: TextSearch | undefined
 }
 
 /** What `q` asks for. All texts are folded. */

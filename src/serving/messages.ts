@@ -49,9 +49,9 @@ export type ThreadOrder =
   /** ends `hold` and `holdSnapshot` */
   | { do: 'release' }
 
-export type Settled = { id: number; done: unknown } | { id: number; failed: SerializedError }
+export type CallResult = { id: number; done: unknown } | { id: number; failed: SerializedError }
 
-export type ToThread = ({ id: number } & ThreadRequest) | ThreadOrder | Settled
+export type ToThread = ({ id: number } & ThreadRequest) | ThreadOrder | CallResult
 
 /** What a serving thread asks of the main thread's storage. */
 export type StorageRequest =
@@ -68,4 +68,4 @@ export type FromThread =
   /** a request has met tables of another shape, and waits for the next app */
   | { do: 'outdated' }
   | { do: 'ready' }
-  | Settled
+  | CallResult

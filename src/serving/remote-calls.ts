@@ -1,5 +1,5 @@
 import { deserializeError } from '../storage/thread-errors.ts'
-import type { Settled } from './messages.ts'
+import type { CallResult } from './messages.ts'
 
 interface Call {
   resolve(result: unknown): void
@@ -29,7 +29,7 @@ export class RemoteCalls<Request extends object> {
     })
   }
 
-  settle(answer: Settled): void {
+  settle(answer: CallResult): void {
     const call = this.#open.get(answer.id)
     this.#open.delete(answer.id)
     if ('failed' in answer) call?.reject(deserializeError(answer.failed))

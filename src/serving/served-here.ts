@@ -5,11 +5,12 @@ import { LARGE_BODY } from '../requests/body-limits.ts'
 const RECORDS = /^\/ws\/rest\/[^/?]+(?:\/(?:\d+|search))?(?:\?|$)/
 const METHODS = new Set(['GET', 'PUT', 'POST', 'DELETE'])
 /**
- * A read of an earlier version: one user's run one after the other, in the whole process. Letters of the name may be escaped;
- * brackets, as many clients escape them, are none.
+ * Matches reads of an earlier version: those of one user run one after the other in the whole process. The letters of
+ * `version` may be escaped, as `%6x` and `%7x`. Many clients escape brackets (`%5B`, `%5D`): these do not match.
  */
 const VERSION = /[?&](?:version=|[^=&]*%[67])/
 
+/** A save of several records at once, as clients of Axelor send it. */
 const SAVE = /^\/ws\/rest\/[^/?]+(?:\?|$)/
 
 type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>
@@ -21,10 +22,9 @@ type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>
 export function isServedHere(request: RequestHead): boolean {
   const { method, url, headers } = request as Required<RequestHead>
   if (!RECORDS.test(url) || !METHODS.has(method) || headers['idempotency-key'] !== undefined) return false
-  // What is packed may be large.
+  // A small compressed body may be a large one.
   if (headers['content-encoding'] !== undefined) return false
   if (method === 'GET') return !VERSION.test(url)
-  // Several records at once, as in a batch.
   if (method === 'POST' && SAVE.test(url)) return false
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= LARGE_BODY
 }

@@ -63,7 +63,7 @@ export class ThreadStorage implements Storage {
 
   // Requests that need these are forwarded to the main thread: see `isServedHere`.
   readonly streamRows: Storage['streamRows'] = onlyInMain
-  readonly change: Storage['change'] = onlyInMain
+  readonly runWriteJob: Storage['runWriteJob'] = onlyInMain
   readonly runReadJob: Storage['runReadJob'] = onlyInMain
   readonly settled: Storage['settled'] = onlyInMain
   readonly setSecret: Storage['setSecret'] = onlyInMain

@@ -15,13 +15,13 @@ export type Execute = (query: CompiledQuery) => Row[] | Promise<Row[]>
 export type KyselyParts = Omit<KyselyDialect, 'createDriver'>
 
 /** Kysely that passes each statement to `execute`. It has no transactions: use a unit of work or a job instead. */
-export function createKysely(speech: KyselyParts, dialect: Dialect, execute: Execute): Database {
-  const db = new Kysely<AnyTables>({ dialect: { ...speech, createDriver: () => new OneByOne(execute) } })
+export function createKysely(kyselyParts: KyselyParts, dialect: Dialect, execute: Execute): Database {
+  const db = new Kysely<AnyTables>({ dialect: { ...kyselyParts, createDriver: () => new ExecuteDriver(execute) } })
   return Object.assign(db, { dialect })
 }
 
 /** A Kysely driver with one shared pseudo-connection that passes each statement to `execute`. */
-class OneByOne extends DummyDriver {
+class ExecuteDriver extends DummyDriver {
   readonly #connection: DatabaseConnection
 
   constructor(execute: Execute) {

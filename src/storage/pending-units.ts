@@ -11,7 +11,7 @@ const MAX_USER_CHARACTERS = 32_000_000
 /** A larger unit could not be sent to another thread as one string. */
 const MAX_UNIT_CHARACTERS = 200_000_000
 /** A unit that has waited longer is rejected as `busy`. */
-const PATIENCE_MS = 10_000
+const WAIT_TIMEOUT_MS = 10_000
 
 export interface PendingUnit {
   unit: Unit
@@ -33,7 +33,7 @@ export interface PendingOptions {
 export class PendingUnits {
   readonly #onArrival: () => void
   readonly #unitKind: (unit: Unit, size: number) => string
-  readonly #patienceMs: number
+  readonly #waitTimeoutMs: number
   readonly #queues = new Map<string, FairQueue<PendingUnit>>()
   readonly #units = new Set<PendingUnit>()
   #characters = 0
@@ -44,10 +44,10 @@ export class PendingUnits {
   #timer: NodeJS.Timeout | undefined
 
   /** `onArrival` is called after units were added. */
-  constructor(onArrival: () => void, { unitKind = () => '', waitTimeoutMs = PATIENCE_MS }: PendingOptions = {}) {
+  constructor(onArrival: () => void, { unitKind = () => '', waitTimeoutMs = WAIT_TIMEOUT_MS }: PendingOptions = {}) {
     this.#onArrival = onArrival
     this.#unitKind = unitKind
-    this.#patienceMs = waitTimeoutMs
+    this.#waitTimeoutMs = waitTimeoutMs
   }
 
   get size(): number {
@@ -78,14 +78,14 @@ export class PendingUnits {
 
   /** Adds a unit that `next` has returned once more: it could not be written now. It is rejected if it is too late. */
   addAgain(pending: PendingUnit): void {
-    if (pending.since <= performance.now() - this.#patienceMs) pending.reject(busyTooLong())
+    if (pending.since <= performance.now() - this.#waitTimeoutMs) pending.reject(busyTooLong())
     else this.#enqueue(pending)
   }
 
   #enqueue(pending: PendingUnit): void {
     this.#count(pending, 1)
     this.#queueOf(pending).add(queueKey(pending.unit), pending)
-    this.#timer ??= setTimeout(() => this.#rejectLate(), this.#patienceMs).unref()
+    this.#timer ??= setTimeout(() => this.#rejectLate(), this.#waitTimeoutMs).unref()
     this.#schedule()
   }
 
@@ -136,14 +136,14 @@ export class PendingUnits {
 
   #rejectLate() {
     this.#timer = undefined
-    const late = performance.now() - this.#patienceMs
+    const late = performance.now() - this.#waitTimeoutMs
     for (const pending of this.#units) {
       if (pending.since > late) continue
       this.#count(pending, -1)
       this.#queueOf(pending).remove(queueKey(pending.unit), pending)
       pending.reject(busyTooLong())
     }
-    if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#patienceMs / 10).unref()
+    if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#waitTimeoutMs / 10).unref()
   }
 }
 

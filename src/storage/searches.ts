@@ -97,7 +97,7 @@ interface Waiting {
 /** A few searchers, each started when it is first needed, and the searches that wait for one. */
 class Lane {
   readonly #startOne: StartSearcher
-  readonly #most: number
+  readonly #max: number
   readonly #idle: Searcher[] = []
   readonly #all: Searcher[] = []
   readonly #waiting = new FairQueue<Waiting>()
@@ -106,9 +106,9 @@ class Lane {
   /** set while the lane is paused, so that no search starts */
   #onIdle: (() => void) | undefined
 
-  constructor(start: StartSearcher, most: number) {
+  constructor(start: StartSearcher, max: number) {
     this.#startOne = start
-    this.#most = most
+    this.#max = max
   }
 
   search(
@@ -134,7 +134,7 @@ class Lane {
 
   /** Whether a search of this user would start at once. */
   isFreeFor(username: string): boolean {
-    const hasRoom = this.#idle.length > 0 || this.#all.length < this.#most
+    const hasRoom = this.#idle.length > 0 || this.#all.length < this.#max
     return hasRoom && !this.#onIdle && !this.#running.has(username)
   }
 
@@ -165,7 +165,7 @@ class Lane {
       if (this.#idle.length === this.#all.length) this.#onIdle()
       return
     }
-    while (this.#idle.length > 0 || this.#all.length < this.#most) {
+    while (this.#idle.length > 0 || this.#all.length < this.#max) {
       // Each user has one running search at a time, so one user's slow searches do not block the others.
       const one = this.#waiting.next((name) => !this.#running.has(name))
       if (!one) return

@@ -235,7 +235,8 @@ export interface Storage {
    *
    * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
    * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;
-   * the users take turns. Who needs an order awaits the first unit, or gives both the same `alone`.
+   * the users take turns. A caller that needs an order awaits the first unit, or gives both
+   * the same `mutex`.
    *
    * Rejects with a `StorageFault`. Its `details.step` names the step, where one is to blame. Kinds:
    *
@@ -259,7 +260,7 @@ export interface Storage {
    * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. On PostgreSQL, a job with a
    * mode does as that says, and its `afterCommit` is not called.
    */
-  change<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
+  runWriteJob<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
 
   /** Runs `work`, which calls `change`, while no other process does so, or fails as `busy`. Undefined if it cannot tell. */
   exclusively?<Result>(work: () => Promise<Result>): Promise<Result>

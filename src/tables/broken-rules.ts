@@ -1,7 +1,7 @@
 import { newAjv } from '../model/ajv.ts'
 import type { Field, Model } from '../model/model.ts'
 import { tableName } from '../model/model.ts'
-import { createRules } from '../model/rules.ts'
+import { schemaForCreate } from '../model/write-schemas.ts'
 import type { Database, Row, TableState } from '../storage/storage.ts'
 import { columnType, rowDecoder } from './columns.ts'
 import { convert } from './convert.ts'
@@ -26,7 +26,7 @@ export async function countBrokenRules(
     const column = table.columns.find(({ name }) => name === field.name || name === field.renamedFrom)
     return field.readOnly || !column || column.generated ? [] : [{ field, column }]
   })
-  const validate = newAjv({ useDefaults: false }).compile(createRules(model))
+  const validate = newAjv({ useDefaults: false }).compile(schemaForCreate(model))
   const decode = rowDecoder(model)
   const broken = new Map<string, BrokenRule>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]

@@ -105,7 +105,7 @@ export async function createTables(
   ])
   for (const text of db.dialect.tables.createTypes([...new Set(types)])) await execute(db, text)
   for (const { table, model, hidden } of tables) {
-    // Without indexes there are no columns of sort keys either.
+    // Without indexes there are no columns of order keys either.
     const described = { name: table, fields: [], ...model, unique: [], indexes: [] } as unknown as Model
     await execute(db, createTable(described, db.dialect.tables, table, hidden))
   }
@@ -124,8 +124,8 @@ export interface RowsToInsert {
 /** The job that inserts some rows into a table. */
 export async function insertRows(db: Database, { table, columns, rows, token }: RowsToInsert) {
   await requireMover(db, token)
-  const most = Math.floor(MAX_VALUES / columns.length)
-  for (const some of inGroups(rows, most)) await db.insertInto(table).values(some).execute()
+  const maxRows = Math.floor(MAX_VALUES / columns.length)
+  for (const some of inGroups(rows, maxRows)) await db.insertInto(table).values(some).execute()
 }
 
 /** The job that continues the sequences after the source's last numbers, so that no number is assigned twice. */

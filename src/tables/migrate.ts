@@ -135,14 +135,14 @@ async function attempt(storage: Storage, models: Model[], options: MigrateOption
   const { signal, isStarting = false } = options
   const waits = { lockMs: isStarting ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
   // A start does without an index that cannot be built now: it is made with the other changes.
-  const built = buildsIndexesBefore ? await storage.change(BUILD, { models, isOptional: isStarting }, waits) : []
+  const built = buildsIndexesBefore ? await storage.runWriteJob(BUILD, { models, isOptional: isStarting }, waits) : []
   try {
     const plans = await copyAndApply(storage, models, options, { miscounted, built })
-    if (buildsIndexesBefore) await storage.change(VALIDATE, undefined).catch(tellUnlessBusy)
+    if (buildsIndexesBefore) await storage.runWriteJob(VALIDATE, undefined).catch(tellUnlessBusy)
     return plans
   } catch (error) {
     // If this fails too, the next change drops what no model needs.
-    if (built.length > 0) await storage.change(DROP, built).catch(tellUnlessBusy)
+    if (built.length > 0) await storage.runWriteJob(DROP, built).catch(tellUnlessBusy)
     throw error
   }
 }
@@ -154,7 +154,7 @@ async function copyAndApply(
   given: Pick<MigrationInput, 'miscounted' | 'built'>,
 ): Promise<TablePlan[]> {
   const token = randomUUID()
-  const drafts = await storage.change(BEGIN, { models, token })
+  const drafts = await storage.runWriteJob(BEGIN, { models, token })
   try {
     for (const draft of drafts) await fillUp(storage, draft, options)
     await keepDraftsAlive(storage, drafts, options.beforeLastStep)
@@ -164,7 +164,7 @@ async function copyAndApply(
     if (drafts.length === 0) throw error
     const reason = await explain(storage, models, drafts, error)
     // If this fails too, the next migration drops the abandoned drafts.
-    await storage.change(DISCARD, token).catch(() => {})
+    await storage.runWriteJob(DISCARD, token).catch(() => {})
     throw reason
   }
 }
@@ -176,7 +176,7 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
   for (let nth = 0; ; nth++) {
     const lockMs = LOCK_MS[Math.min(nth, LOCK_MS.length - 1)] as number
     try {
-      return await hold(() => storage.change(APPLY, input, { beforeCommit, afterCommit, lockMs }))
+      return await hold(() => storage.runWriteJob(APPLY, input, { beforeCommit, afterCommit, lockMs }))
     } catch (error) {
       if (!isFault(error, 'busy') || performance.now() > end) throw error
     }
@@ -190,7 +190,7 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
 async function keepDraftsAlive(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {
   if (!draft || !work) return work?.()
   // A failure is ignored: if the draft is gone, the last step throws.
-  const touch = () => Promise.allSettled([storage.change(FILL, { draft, rows: 1 })])
+  const touch = () => Promise.allSettled([storage.runWriteJob(FILL, { draft, rows: 1 })])
   const timer = setInterval(touch, TOUCH_MS)
   try {
     await Promise.all([touch(), work()])
@@ -205,7 +205,7 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Mi
   let rows = FIRST_PORTION
   for (let isFull = false; !isFull; ) {
     signal?.throwIfAborted()
-    const portion = await storage.change(FILL, { draft, rows })
+    const portion = await storage.runWriteJob(FILL, { draft, rows })
     isFull = portion.isFull
     rows = nextPortion(rows, portion.milliseconds, portionMs, MAX_PORTION)
     // Pauses for as long as the portion took: processes that poll for the write lock would rarely find it free.
@@ -221,7 +221,7 @@ async function explain(storage: Storage, models: Model[], drafts: Draft[], error
   try {
     throwIfRefused(await planModels(storage, models))
     // Computed values exist only in the drafts, so `planModels` cannot find duplicates among them.
-    if (isTaken) await storage.change(REFUSE_SHARED, drafts)
+    if (isTaken) await storage.runWriteJob(REFUSE_SHARED, drafts)
   } catch (refused) {
     return refused
   }

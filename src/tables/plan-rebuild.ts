@@ -31,7 +31,7 @@ export interface RebuildReasons {
   takeovers: Takeover[]
   /** new fields that have a value in more than `MAX_ROWS_TO_FILL` records */
   fills: Field[]
-  /** fields whose sort keys have to be made for as many records */
+  /** fields whose order keys have to be made for as many records */
   sorted: Field[]
   /** fields whose link tables have to be filled */
   linked: Field[]

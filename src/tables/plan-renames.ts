@@ -16,7 +16,7 @@ export interface Takeover {
 export const findColumn = (field: Field, columns: TableColumn[]) =>
   columns.find(({ name }) => name.toLowerCase() === field.name.toLowerCase())
 
-/** Columns that no field has. Generated columns and sort keys are left out, because they hold no data of their own. */
+/** Columns that no field has. Generated columns and order keys are left out, because they hold no data of their own. */
 export function hiddenColumns(model: Model, columns: TableColumn[]): TableColumn[] {
   const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
   return columns.filter(({ name, generated }) => !generated && !isOrderColumn(name) && !known.has(name.toLowerCase()))

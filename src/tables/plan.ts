@@ -135,7 +135,7 @@ function addColumn(field: Field, model: Model, rows: number, dialect: TableDiale
   return [add, { kind: 'fill', what: `fill in the default of ${field.name} (${rows} records)`, sql: fill }]
 }
 
-/** Adds the columns of sort keys and fills them. */
+/** Adds the columns of order keys and fills them. */
 function planKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model: Model, rows: number): PlanStep[] {
   const names = toFill.map(({ name }) => name)
   const fill = names.length > 0 && rows > 0 ? [fillOrderColumns(tableName(model), names)] : []

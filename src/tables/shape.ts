@@ -20,7 +20,7 @@ export const recordRead = (dialect: Dialect, model: Model, { sql, parameters }: 
 export const tableShapes = (models: Model[]): Record<string, string> =>
   Object.fromEntries(models.map((model) => [tableName(model), tableShape(model)]))
 
-/** Expected shapes of tables and of their sort keys: for what sorts records or writes them. */
+/** Expected shapes of tables and of their order keys: for what sorts records or writes them. */
 export const keyedShapes = (models: Model[], dialect: TableDialect): Record<string, string> =>
   Object.fromEntries(models.flatMap((model) => modelShapes(model, dialect)))
 
@@ -32,7 +32,7 @@ export const modelShapes = (model: Model, dialect: TableDialect): [name: string,
     : []),
 ]
 
-/** Hash of the columns with sort keys, and of what computed texts are made from. */
+/** Hash of the columns with order keys, and of what computed texts are made from. */
 function keyShape(model: Model, dialect: TableDialect): string {
   const known = keyShapes.get(model)
   if (known !== undefined) return known

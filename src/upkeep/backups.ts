@@ -11,7 +11,7 @@ import type { Storage } from '../storage/storage.ts'
 /** The occasion of a backup; `BACKUP_KEEP` applies to each kind separately. */
 type Kind = 'automatic' | 'before-change' | 'on-request'
 
-interface Parts {
+interface Dependencies {
   log: Pick<Logger, 'info'>
   onError(task: string, error: unknown): void
 }
@@ -20,7 +20,7 @@ interface Parts {
 const POLL_MS = 60_000
 
 /** Makes automatic backups every `BACKUP_EVERY_HOURS` and removes the oldest of them. Returns a stop function. */
-export function scheduleBackups(storage: Storage, config: Config, parts: Parts, pollMs = POLL_MS): () => void {
+export function scheduleBackups(storage: Storage, config: Config, parts: Dependencies, pollMs = POLL_MS): () => void {
   if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
   let isAtIt = false
   const timer = setInterval(async () => {
@@ -33,7 +33,7 @@ export function scheduleBackups(storage: Storage, config: Config, parts: Parts, 
   return () => clearInterval(timer)
 }
 
-export async function backupIfDue(storage: Storage, config: Config, { log, onError }: Parts): Promise<void> {
+export async function backupIfDue(storage: Storage, config: Config, { log, onError }: Dependencies): Promise<void> {
   try {
     if (isDue(backupFolder(config), config))
       log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')

@@ -13,7 +13,7 @@ export async function scrub(storage: Storage, isOver = () => false): Promise<voi
   for (const secret of open as unknown as Secret[])
     for (let { done } = secret; done < secret.upTo && !isOver(); ) {
       const start = performance.now()
-      done = await storage.change(SCRUB, { ...secret, done })
+      done = await storage.runWriteJob(SCRUB, { ...secret, done })
       await setTimeout(performance.now() - start, undefined, { ref: false })
     }
 }

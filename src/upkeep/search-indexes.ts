@@ -56,14 +56,14 @@ export function maintainSearchIndexes(
     const end = performance.now() + pollMs
     for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {
       const start = performance.now()
-      hasMore = await storage.change(INDEX_PORTION, indexInput(model, tables, ms))
+      hasMore = await storage.runWriteJob(INDEX_PORTION, indexInput(model, tables, ms))
       await setTimeout(pause * (performance.now() - start), undefined, { ref: false })
     }
   }
   let isTold = false
   /** One process after the other; else they would create the same index. */
   const create = async (model: Model) => {
-    const make = () => storage.change(CREATE_TRIGRAMS, trigramInput(model, tables), { lockMs: CREATE_LOCK_MS })
+    const make = () => storage.runWriteJob(CREATE_TRIGRAMS, trigramInput(model, tables), { lockMs: CREATE_LOCK_MS })
     const missing = await storage.exclusively?.(make)
     if (missing !== undefined && !isTold) log.warn(missing)
     isTold ||= missing !== undefined

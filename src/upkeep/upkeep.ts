@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { dataFolder } from '../data-folder.ts'
+import { DAY_MS } from '../lib/dates.ts'
 import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import { clearLeftovers } from './leftovers.ts'
@@ -13,17 +14,16 @@ import { maintainSearchIndexes, type SearchIndexParts } from './search-indexes.t
 
 /** Interval between two runs of the journal's maintenance. */
 const POLL_MS = 60_000
-const DAY_MS = 86_400_000
 
-interface Parts extends SearchIndexParts {
+interface Dependencies extends SearchIndexParts {
   log: Logger
   metrics: Pick<Metrics, 'pruned'>
   /** Called when a task has failed; the next run retries it. */
   onError(task: string, error: unknown): void
 }
 
-/** Starts the background tasks: backups; upkeep of journal, sort keys and search indexes. Returns a stop function. */
-export function startUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
+/** Starts the background tasks: backups; upkeep of journal, order keys and search indexes. Returns a stop function. */
+export function startUpkeep(storage: Storage, config: Config, parts: Dependencies): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
   const stopJournal = maintainJournal(storage, config, parts)
   const stopKeys = maintainOrderKeys(storage, parts.onError)
@@ -43,7 +43,7 @@ export function startUpkeep(storage: Storage, config: Config, parts: Parts): () 
 export function maintainJournal(
   storage: Storage,
   config: Config,
-  { metrics, onError }: Pick<Parts, 'metrics' | 'onError'>,
+  { metrics, onError }: Pick<Dependencies, 'metrics' | 'onError'>,
   pollMs = POLL_MS,
 ): () => void {
   return repeat({

@@ -1,6 +1,7 @@
+import { DAY_MS } from '../lib/dates.ts'
+
 /** Dates of spreadsheets: days since the end of 1899 as a number, with the time of day as its fraction. */
 
-const DAY_MS = 86_400_000
 /** 1970-01-01 */
 const EPOCH = 25_569
 /** Spreadsheets take 1900 for a leap year: only from March on do they agree with the calendar. */

@@ -55,7 +55,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   }
   const isOpen = { now: true }
   const behind = new CatchUp({ wake: () => {}, isOpen: () => isOpen.now, end: () => {} })
-  const listener = { user: ADMIN, wanted: undefined, sink, ask: () => ADMIN }
+  const listener = { user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN }
   const stream = { ...listener, position: 0, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 }
   behind.add(stream)
   isOpen.now = false
@@ -70,11 +70,15 @@ t.test('streams', async (t) => {
   const storage = await testStorage(t)
   await migrateTo(storage, [thing])
   const errors: unknown[] = []
-  const streams = new Streams(storage, byName([thing]), (error) => errors.push(error), { look: 5, ask: 5, awake: 30 })
+  const streams = new Streams(storage, byName([thing]), (error) => errors.push(error), {
+    look: 5,
+    ask: 5,
+    awake: 30,
+  })
   t.teardown(() => streams.close())
   const listen = async (more: Partial<Listener> = {}, since?: number) => {
     const sink = new Reader()
-    await streams.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
+    await streams.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN, ...more }, since)
     return sink
   }
   const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
@@ -153,7 +157,7 @@ t.test('streams', async (t) => {
   await t.test('who cannot be asked stays as they were', async (t) => {
     const before = errors.length
     const reader = await listen({
-      ask: () => {
+      refreshUser: () => {
         throw new Error('no')
       },
     })
@@ -299,7 +303,7 @@ t.test('streams', async (t) => {
     const still = { look: 60_000, ask: 60_000, awake: 60_000 }
     const hub = new Streams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
-    await hub.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
+    await hub.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN })
     return { state, told, hub, sink }
   }
 
@@ -324,7 +328,7 @@ t.test('streams', async (t) => {
       const { hub, sink } = await blindable()
       const open = async (user: User) => {
         const reader = new Reader()
-        await hub.open({ user, wanted: undefined, sink: reader, ask: () => user })
+        await hub.open({ user, wanted: undefined, sink: reader, refreshUser: () => user })
         return reader
       }
       const before = await open({ ...ADMIN, username: 'zoe' })
@@ -404,7 +408,7 @@ t.test('who gets other rights while catching up is ended', async (t) => {
       behind.remove(stream)
     },
   })
-  const listener = { user: ADMIN, wanted: undefined, sink: new Reader(), ask: () => ADMIN }
+  const listener = { user: ADMIN, wanted: undefined, sink: new Reader(), refreshUser: () => ADMIN }
   behind.add({ ...listener, position: 3, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 })
   await behind.catchUp(feed as unknown as RenderedFeed, 9)
   t.strictSame(ended, [3], 'at the position before')
@@ -415,13 +419,14 @@ t.test('there is a bound to how many listen', async (t) => {
   const admin = await app.login()
   const { streams } = app.service as unknown as { streams: Streams }
   const sinks = Array.from({ length: MAX_PER_USER }, () => new Reader())
-  for (const sink of sinks) await streams.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
+  for (const sink of sinks)
+    await streams.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN }, undefined)
   const { status, body } = await admin.get('/ws/changes/stream')
   t.equal(status, 503)
   t.match(body.message, /You have 1000 streams already/)
   for (let nth = 0; nth < 4000; nth++)
     await streams.open(
-      { user: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), ask: () => ADMIN },
+      { user: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), refreshUser: () => ADMIN },
       undefined,
     )
   t.match((await admin.get('/ws/changes/stream')).body.message, /too many streams/)

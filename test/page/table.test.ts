@@ -242,12 +242,12 @@ t.test('words and colours', async (t) => {
   t.match(german, { title: 'Auftrag', plural: 'Aufträge', inverses: [{ title: 'Positionen' }] })
   const [first] = german.fields as [Field]
   t.match(first, { title: 'Feld', titles: { new: 'Neu', old: 'Old' } })
-  const reader = { zone: 'UTC', locale: 'de-DE' }
-  t.equal(formatValue(first, 'new', reader), 'Neu', 'a value by its title')
-  t.equal(formatValue(first, 'other', reader), 'other')
-  t.equal(formatValue({ type: 'array', titles: { new: 'Neu' } }, ['new', 'x'], reader), 'Neu, x')
+  const formatSettings = { zone: 'UTC', locale: 'de-DE' }
+  t.equal(formatValue(first, 'new', formatSettings), 'Neu', 'a value by its title')
+  t.equal(formatValue(first, 'other', formatSettings), 'other')
+  t.equal(formatValue({ type: 'array', titles: { new: 'Neu' } }, ['new', 'x'], formatSettings), 'Neu, x')
   const choice: Field = { ...first, type: 'string', enum: ['new', 'old'] }
-  t.equal(copyText(choice, 'new', reader), 'Neu')
+  t.equal(copyText(choice, 'new', formatSettings), 'Neu')
   t.strictSame(pastedValue(choice, 'neu', 'UTC'), { value: 'new' })
   t.equal(pluralOf({ model: 'crm.Person', title: 'Person', plural: 'People' }), 'People')
   t.equal(pluralOf({ model: 'crm.VatRate', title: 'VatRate' }), 'Vat rate')

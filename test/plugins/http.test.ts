@@ -111,6 +111,26 @@ t.test('HTTP as people expect it', async (t) => {
     ])
     const { place } = (await admin.get(`${PATH}/${id}`)).body.data[0]
     t.strictSame(place, patched.status === 200 ? { city: 'new', zip: '1' } : { city: 'new' }, `${patched.status}`)
+
+    const { storage } = service
+    const readOne = storage.readOne.bind(storage)
+    let isWritten = false
+    storage.readOne = async (statement) => {
+      const row = await readOne(statement)
+      if (isWritten || !statement.sql.includes('shop__Item')) return row
+      isWritten = true
+      await admin.post(`${PATH}/${id}`, { version: place.zip ? 2 : 1, place: { city: 'newer' } })
+      return row
+    }
+    const tag = place.zip ? '"3"' : '"2"'
+    const between = await patch(admin, `${PATH}/${id}`, { place: { zip: '2' } }, { 'if-match': tag })
+    storage.readOne = readOne
+    t.match(
+      between,
+      { status: 412, body: { message: /at this moment/ } },
+      'written after the patch has read the record',
+    )
+    t.match((await admin.get(`${PATH}/${id}`)).body.data[0].place, { city: 'newer' })
     await admin.delete(`${PATH}/${id}`)
   })
 

@@ -33,7 +33,7 @@ const MODEL = modelOf('s.Note', NOTE)
 
 /** Adds entries to the index until there are none to add. */
 async function fill({ storage }: Running, model = MODEL) {
-  while (await storage.change(INDEX_PORTION, indexInput(model, storage.dialect.tables, 20)));
+  while (await storage.runWriteJob(INDEX_PORTION, indexInput(model, storage.dialect.tables, 20)));
 }
 
 /** Counts the searches that ask the index. */
@@ -130,7 +130,7 @@ t.test('what is found does not depend on how far the index is', sqliteOnly, asyn
     if (what === 'create') keep(await client.put(NOTES, { first, last, number }))
     else if (what === 'fill') await fill(service)
     else if (what === 'portion')
-      await service.storage.change(INDEX_PORTION, indexInput(MODEL, service.storage.dialect.tables, 1))
+      await service.storage.runWriteJob(INDEX_PORTION, indexInput(MODEL, service.storage.dialect.tables, 1))
     else if (what === 'search') await compare(q, limit)
     else if (what === 'restore') {
       const id = deleted.pop()
@@ -253,7 +253,7 @@ t.test('the first records tell how common a short word is, and may be wrong', sq
   await sql`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
     INSERT INTO "s__Note"(version, first, last) SELECT 0, 'Xu', 'Lá ' || n FROM numbers`.execute(service.db)
   await addMany(service, 10_500)
-  while (await storage.change(INDEX_PORTION, indexInput(MODEL, storage.dialect.tables, 5000)));
+  while (await storage.runWriteJob(INDEX_PORTION, indexInput(MODEL, storage.dialect.tables, 5000)));
   const count = countProposed(service)
   const found = async (q: string) => {
     const { body } = await client.get(`${NOTES}?q=${q}&limit=2&fields=first,last`)
@@ -474,21 +474,21 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
   }
   await addMany(service, WORTH_AN_INDEX + 1)
   const without = { ...parts, log: parts.log }
-  const change = storage.change.bind(storage)
-  storage.change = (async () => 'pg_trgm is missing') as unknown as typeof change
+  const change = storage.runWriteJob.bind(storage)
+  storage.runWriteJob = (async () => 'pg_trgm is missing') as unknown as typeof change
   const stopWithout = maintainSearchIndexes(storage, without, 1)
   await waitUntil(t, () => warnings.length > 0, 'what is missing is told')
   await setTimeout(100)
   stopWithout()
   t.equal(warnings.length, 1, 'once')
-  storage.change = change
+  storage.runWriteJob = change
   const stop = maintainSearchIndexes(storage, parts, 1)
   t.teardown(stop)
   await waitUntil(t, () => isFilled(service), 'it is created')
   const oid = async () =>
     (await sql<{ oid: number }>`SELECT oid FROM pg_class WHERE relname LIKE '%\\_\\_words'`.execute(service.db)).rows
   const created = await oid()
-  t.equal(await storage.change(CREATE_TRIGRAMS, trigramInput(MODEL, storage.dialect.tables)), undefined)
+  t.equal(await storage.runWriteJob(CREATE_TRIGRAMS, trigramInput(MODEL, storage.dialect.tables)), undefined)
   t.strictSame([created.length, await oid()], [1, created], 'and not again by somebody who has waited for that')
   await atShell(service.config, `ANALYZE "${TABLE}"`)
   const statements: Statement[] = []

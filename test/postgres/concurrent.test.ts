@@ -77,13 +77,13 @@ if (isThere) {
     await shell.query(`INSERT INTO "a__Other" ("to") VALUES (1), (3); DELETE FROM "a__Thing" WHERE code = '9'`)
     const after = thing({ code: { type: 'integer', unique: true }, up: { type: 'integer', reference: 'a.Thing' } })
     const models = [after, other]
-    const [draft] = (await storage.change(BEGIN, { models, token: 'mine' })) as [Draft]
-    await storage.change(FILL, { draft, rows: 10 })
+    const [draft] = (await storage.runWriteJob(BEGIN, { models, token: 'mine' })) as [Draft]
+    await storage.runWriteJob(FILL, { draft, rows: 10 })
     // Two swap their values, one comes and one goes; what has been copied holds up nobody.
     await shell.query(`UPDATE "a__Thing" SET code = 'x' WHERE id = 2; UPDATE "a__Thing" SET code = '2' WHERE id = 1;
       UPDATE "a__Thing" SET code = '1' WHERE id = 2; INSERT INTO "a__Thing" (code) VALUES ('5');
       DELETE FROM "a__Thing" WHERE id = 3`)
-    await storage.change(APPLY, { models, miscounted: [], drafts: [draft], built: [] })
+    await storage.runWriteJob(APPLY, { models, miscounted: [], drafts: [draft], built: [] })
     t.strictSame(await db.selectFrom('a__Thing').selectAll().orderBy('id').execute(), [
       { id: 1, version: 0, code: 2, up: null },
       { id: 2, version: 0, code: 1, up: 1 },
@@ -154,9 +154,11 @@ if (isThere) {
     await shell.query('DROP INDEX by_hand')
     // It is made by hand while the copy is filled.
     const models = [thing({ code: { type: 'integer' } })]
-    const drafts = await storage.change(BEGIN, { models, token: 'mine' })
+    const drafts = await storage.runWriteJob(BEGIN, { models, token: 'mine' })
     await shell.query('CREATE VIEW seen AS SELECT id FROM "a__Thing"')
-    await t.rejects(storage.change(APPLY, { models, miscounted: [], drafts, built: [] }), { kind: 'stale' } as never)
+    await t.rejects(storage.runWriteJob(APPLY, { models, miscounted: [], drafts, built: [] }), {
+      kind: 'stale',
+    } as never)
     await migrateTo(storage, models)
     t.match(await db.selectFrom('a__Thing').selectAll().execute(), [{ code: 1 }])
     const refers = (onDelete: string) => thing({ code: { type: 'integer', reference: 'a.Thing', onDelete } })
@@ -205,7 +207,7 @@ if (isThere) {
       /make name unique is not possible: index row/,
     )
     await shell.query('UPDATE "a__Thing" SET name = NULL')
-    const built = await storage.change(BUILD, {
+    const built = await storage.runWriteJob(BUILD, {
       models: [thing(renamed, { indexes: [['number'], ['name']] })],
       isOptional: false,
     })
@@ -243,7 +245,7 @@ if (isThere) {
       change: (given: { name: string }, ...rest: never[]) =>
         given.name === 'validateReferences' || given.name === 'dropIndexes'
           ? Promise.reject(told.length === 0 ? new Error('odd') : new StorageFault('busy', 'x'))
-          : (storage.change as AnyJob).apply(storage, [given, ...rest] as never[]),
+          : (storage.runWriteJob as AnyJob).apply(storage, [given, ...rest] as never[]),
     })
     const onError = (error: unknown) => void told.push(error as Error)
     await migrate(failing, [thing({ ...renamed, more: TEXT })], { onError })

@@ -182,10 +182,10 @@ if (isThere) {
     const first = [thing({ text: TEXT })]
     await migrateTo(storage, first)
     const input = { models: first, miscounted: [], drafts: [], built: [] }
-    await storage.change(APPLY, { ...input, generation: 1 })
+    await storage.runWriteJob(APPLY, { ...input, generation: 1 })
     t.match(await storage.published?.generation(), 1, 'a follower publishes nothing')
     await migrateTo(storage, [thing({ text: TEXT, more: TEXT })])
-    await t.rejects(storage.change(APPLY, { ...input, generation: 1 }), new Superseded())
+    await t.rejects(storage.runWriteJob(APPLY, { ...input, generation: 1 }), new Superseded())
     t.match(await db.selectFrom('dossier_models').select('generation').orderBy('generation').execute(), [{}, {}])
   })
 
@@ -195,16 +195,16 @@ if (isThere) {
     const { storage } = app.service
     // Somebody has changed the table, so that the node changes it back; another node publishes meanwhile.
     await storage.write({ steps: [{ sql: `UPDATE dossier_tables SET shape = 'other'`, parameters: [] }] })
-    const { change } = storage
+    const { runWriteJob: original } = storage
     let isOvertaken = false
-    storage.change = async (job: never, input: never, options: never) => {
+    storage.runWriteJob = async (job: never, input: never, options: never) => {
       if (!isOvertaken && (job as { module: string }).module.endsWith('/apply.ts')) {
         isOvertaken = true
         const models = JSON.stringify([modelOf('a.Thing', shape({ text: TEXT, later: TEXT }))])
         const row = { fingerprint: modelsFingerprint(JSON.parse(models)), models, at: new Date().toISOString() }
         await storage.db.insertInto('dossier_models').values(row).execute()
       }
-      return change.call(storage, job, input, options) as never
+      return original.call(storage, job, input, options) as never
     }
     await app.service.reload()
     const client = await app.login()
@@ -259,7 +259,7 @@ if (isThere) {
         .length === 0
     )
       await setTimeout(5)
-    t.strictSame(await storage.change(BUILD, { models: [plain], isOptional: true }, { lockMs: 300 }), [])
+    t.strictSame(await storage.runWriteJob(BUILD, { models: [plain], isOptional: true }, { lockMs: 300 }), [])
     await t.rejects(orphaned, /terminat/)
     await migrate(storage, [thing({ code: { type: 'string', index: true }, name: TEXT })], { isStarting: true })
     await shell.query('COMMIT')
@@ -271,8 +271,8 @@ if (isThere) {
       UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__name__index"'::regclass`)
     await shell.query('BEGIN; SELECT count(*) FROM "a__Thing"')
     const indexed = thing({ code: { type: 'string', index: true }, name: TEXT })
-    await storage.change(BUILD, { models: [indexed], isOptional: true }, { lockMs: 300 })
-    await t.rejects(storage.change(BUILD, { models: [indexed], isOptional: false }, { lockMs: 300 }), {
+    await storage.runWriteJob(BUILD, { models: [indexed], isOptional: true }, { lockMs: 300 })
+    await t.rejects(storage.runWriteJob(BUILD, { models: [indexed], isOptional: false }, { lockMs: 300 }), {
       kind: 'busy',
     } as never)
     await shell.query('COMMIT')
@@ -292,7 +292,7 @@ if (isThere) {
     const [{ name }] = (await rows('SELECT current_database() AS name')) as [{ name: string }]
     await shell.query(`ALTER DATABASE "${name}" SET statement_timeout = '1s'`)
     const slow = defineJob<undefined, void>(import.meta.resolve('./job.ts'), 'slow')
-    await storage.change(slow, undefined)
+    await storage.runWriteJob(slow, undefined)
     t.pass()
   })
 }

@@ -4,6 +4,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { fold } from '../../src/lib/fold.ts'
 import { change } from '../../src/storage/postgres/changer.ts'
+import { compactCounts } from '../../src/storage/postgres/compact-counts.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
 import { inspect, openStorage } from '../../src/storage/postgres/engine.ts'
@@ -14,7 +15,6 @@ import {
   isRetryable,
   toFault,
 } from '../../src/storage/postgres/faults.ts'
-import { foldCounts } from '../../src/storage/postgres/fold-counts.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
@@ -576,7 +576,7 @@ if (hasServer()) {
     await other.query(
       `INSERT INTO dossier_counts VALUES ('x', 1, 0, 5), ('x', 1, 3, 7), ('x', 1, 4, -2), ('x', 2, 9, 1)`,
     )
-    const stopFolding = foldCounts(
+    const stopFolding = compactCounts(
       (unit) => storage.write(unit),
       () => {},
       10,
@@ -589,7 +589,7 @@ if (hasServer()) {
     while (JSON.stringify(await counts()) !== JSON.stringify(folded)) await setTimeout(10)
     stopFolding()
     let failures = 0
-    const failing = foldCounts(
+    const failing = compactCounts(
       () => Promise.reject(new Error('no')),
       () => failures++,
       5,
@@ -621,7 +621,7 @@ if (hasServer()) {
     const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
     let isSwapped = false
     t.strictSame(
-      await storage.change(job, 'made', {
+      await storage.runWriteJob(job, 'made', {
         afterCommit: () => {
           isSwapped = true
         },
@@ -629,7 +629,7 @@ if (hasServer()) {
       ['made'],
     )
     t.ok(isSwapped)
-    await t.rejects(storage.change(job, 'made'), fault('taken'))
+    await t.rejects(storage.runWriteJob(job, 'made'), fault('taken'))
     await t.rejects(change('postgres://x@127.0.0.1:1/x', job, 'made', {}), fault('busy'))
     t.equal(await storage.runReadJob(defineJob<string, null>(import.meta.resolve('./job.ts'), 'nothing'), ''), null)
     await t.rejects(

@@ -159,7 +159,7 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
   const refused = [storage.write({ steps: [insert('a')] }), storage.write({ steps: [insert('b')] })]
   t.strictSame(storage.read({ sql: 'SELECT 1 AS one', parameters: [] }), [{ one: 1 }], 'reads go on')
   for (const write of refused) await t.rejects(write, fault('busy'))
-  await t.rejects(storage.change(defineJob(import.meta.resolve('./job.ts')), 'x'), fault('busy'))
+  await t.rejects(storage.runWriteJob(defineJob(import.meta.resolve('./job.ts')), 'x'), fault('busy'))
   other.exec('ROLLBACK')
   await storage.write({ steps: [insert('c')] })
   t.strictSame(await names(storage), ['c'])
@@ -176,19 +176,19 @@ t.test('how much room it takes', async (t) => {
 t.test('jobs: one transaction, on another thread; what they throw undoes everything', async (t) => {
   const storage = await counterTable(t)
   const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
-  t.strictSame(await storage.change(job, 'hello'), ['hello'])
+  t.strictSame(await storage.runWriteJob(job, 'hello'), ['hello'])
   let swapped: unknown[] = []
   const read = () =>
     (storage.read({ sql: 'SELECT name FROM counter', parameters: [] }) as Row[]).map(({ name }) => name)
-  await storage.change(job, 'there', {
+  await storage.runWriteJob(job, 'there', {
     afterCommit: () => {
       swapped = read()
     },
   })
   t.strictSame(swapped, ['hello'], 'until the swap everything is read as it was')
   t.strictSame(read(), ['hello', 'there'])
-  await t.rejects(storage.change(job, 'refused'), { name: 'Refused', reasons: ['it cannot be', 'nor that'] })
-  await t.rejects(storage.change(job, 'broken'), { message: 'out of the blue' })
+  await t.rejects(storage.runWriteJob(job, 'refused'), { name: 'Refused', reasons: ['it cannot be', 'nor that'] })
+  await t.rejects(storage.runWriteJob(job, 'broken'), { message: 'out of the blue' })
   await t.rejects(storage.runReadJob(job, 'hello'), { code: 'SQLITE_READONLY' })
   t.strictSame(read(), ['hello', 'there'])
   const look = defineJob<string, string[]>(import.meta.resolve('./look.ts'))

@@ -72,7 +72,7 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
   const things = (code: string) => shell.prepare(`SELECT id, version, ${code}, company, parent FROM a__Thing`).all()
   const play = async (changes: { sql: string; with: (string | number)[] }[], draft: Draft) => {
     for (const { sql: text, with: values } of changes)
-      if (text === 'fill') await storage.change(FILL, { draft, rows: values[0] as number })
+      if (text === 'fill') await storage.runWriteJob(FILL, { draft, rows: values[0] as number })
       else
         try {
           shell.prepare(text).run(values)
@@ -102,12 +102,12 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
       for (let n = 1; n <= 12; n++) shell.exec(`INSERT INTO a__Company (name) VALUES ('c${n}')`)
       for (let n = 1; n <= 8; n++) shell.exec(`INSERT INTO a__Thing (code, company) VALUES ('${n}', ${n})`)
       const models = [company, thing('integer', onDelete)]
-      const [draft] = (await storage.change(BEGIN, { models, token: 'mine' })) as [Draft]
+      const [draft] = (await storage.runWriteJob(BEGIN, { models, token: 'mine' })) as [Draft]
       let before: unknown
       try {
         await play(changes, draft)
         before = things('CAST(code AS INTEGER) AS code')
-        await storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
+        await storage.runWriteJob(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
       } catch (error) {
         // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins again.
         t.ok(changes.some(({ sql: text }) => text.startsWith('REPLACE')))
@@ -223,8 +223,8 @@ t.test('what a process that died has left over goes at the next start', async (t
     const client = await first.login()
     await client.put('/ws/rest/a.Thing', { code: '7' })
     const models = [modelOf('a.Thing', { ...model, properties: { code: { type: 'integer' } } })]
-    const [draft] = (await first.storage.change(BEGIN, { models, token: 'dead' })) as [Draft]
-    await first.storage.change(FILL, { draft, rows: 1 })
+    const [draft] = (await first.storage.runWriteJob(BEGIN, { models, token: 'dead' })) as [Draft]
+    await first.storage.runWriteJob(FILL, { draft, rows: 1 })
     await first.close()
     writeModel(folder, 'a.Thing.json', { ...model, properties: { code: { type: next } } })
     const second = await startApp(t, { folder })
@@ -243,15 +243,17 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
   const plans = await Promise.all([migrate(first, models), migrate(second, models)])
   t.same(plans.map((done) => done.length).sort(), [0, 1])
   t.strictSame(await leftOver(first), [])
-  const [draft] = (await first.change(BEGIN, { models: [company, thing('string', 'clear')], token: 'slow' })) as [Draft]
+  const [draft] = (await first.runWriteJob(BEGIN, { models: [company, thing('string', 'clear')], token: 'slow' })) as [
+    Draft,
+  ]
   await t.rejects(migrate(second, models, { busyTimeoutMs: -1 }), {
     kind: 'busy',
     message: /Another process is making/,
   })
   await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   const back = [company, thing('number', 'clear')]
-  await second.change(BEGIN, { models: back, token: 'other' })
-  await t.rejects(first.change(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to make the same/ })
+  await second.runWriteJob(BEGIN, { models: back, token: 'other' })
+  await t.rejects(first.runWriteJob(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to make the same/ })
   await second.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   await migrateTo(second, back)
   t.strictSame(await leftOver(first), [])
@@ -261,8 +263,8 @@ t.test('what was in the way is gone when it is looked at again', async (t) => {
   const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 3)
-  const drafts = await storage.change(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
-  await t.rejects(storage.change(REFUSE_SHARED, drafts), { kind: 'stale', message: /so again/ })
+  const drafts = await storage.runWriteJob(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
+  await t.rejects(storage.runWriteJob(REFUSE_SHARED, drafts), { kind: 'stale', message: /so again/ })
   await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
   const pairs = { note: { type: 'string' }, size: { type: 'integer' } }
   await migrateTo(storage, [company, thing('string', 'clear', pairs)])
@@ -275,19 +277,19 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
   const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   const models = [company, thing('integer', 'clear')]
-  const drafts = await storage.change(BEGIN, { models, token: 'mine' })
+  const drafts = await storage.runWriteJob(BEGIN, { models, token: 'mine' })
   await sql`ALTER TABLE a__Thing ADD COLUMN more TEXT`.execute(storage.db)
-  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts }), {
+  await t.rejects(storage.runWriteJob(CARRY_OUT, { models, miscounted: [], built: [], drafts }), {
     kind: 'stale',
     message: /has changed/,
   })
   await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
-  const [draft] = (await storage.change(BEGIN, { models, token: 'again' })) as [Draft]
+  const [draft] = (await storage.runWriteJob(BEGIN, { models, token: 'again' })) as [Draft]
   await fillTable(storage, 3)
-  await storage.change(FILL, { draft, rows: 10 })
+  await storage.runWriteJob(FILL, { draft, rows: 10 })
   await sql`DROP TRIGGER a__Thing__DELETE__draft`.execute(storage.db)
   await sql`DELETE FROM a__Thing WHERE id = 2`.execute(storage.db)
-  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] }), {
+  await t.rejects(storage.runWriteJob(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] }), {
     kind: 'stale',
     message: /no trigger hears of/,
   })
@@ -366,11 +368,11 @@ t.test('what is unique, or made by hand, is looked at when it is whole', async (
     CREATE VIEW seen AS SELECT code FROM a__Thing;
     CREATE TABLE told (id); CREATE TRIGGER tell AFTER DELETE ON a__Thing BEGIN INSERT INTO told VALUES (OLD.id); END`)
   const models = [company, labelled('integer')]
-  const [draft] = (await storage.change(BEGIN, { models, token: 'mine' })) as [Draft]
-  await storage.change(FILL, { draft, rows: 10 })
+  const [draft] = (await storage.runWriteJob(BEGIN, { models, token: 'mine' })) as [Draft]
+  await storage.runWriteJob(FILL, { draft, rows: 10 })
   // What the draft has copied holds up nobody: neither by its references nor by what is unique in it.
   shell.exec('DELETE FROM a__Company WHERE id = 1')
-  await storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
+  await storage.runWriteJob(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
   t.strictSame(shell.prepare('SELECT id, code, label FROM a__Thing').all(), [{ id: 2, code: 1, label: '1' }])
   t.strictSame(shell.prepare('SELECT code FROM seen').all(), [{ code: 1 }])
   t.strictSame(shell.prepare('SELECT id FROM told ORDER BY id').all(), [{ id: 1 }, { id: 3 }])
@@ -415,7 +417,7 @@ t.test('waiting for others has an end', async (t) => {
   const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   const models = [company, thing('integer', 'clear')]
-  await storage.change(BEGIN, { models, token: 'other' })
+  await storage.runWriteJob(BEGIN, { models, token: 'other' })
   const controller = new AbortController()
   const waiting = migrate(storage, models, { signal: controller.signal })
   controller.abort()

@@ -1,4 +1,4 @@
-import { DAY_MS, isoDay } from './periods.ts'
+import { DAY_MS, isoDay } from '../../lib/dates.ts'
 
 /** The first and the last day of a day, week, month, quarter or year, as groups are named: `2024-W09`, `2024-02`. */
 export function calendarDays(text: string): [first: string, last: string] | undefined {

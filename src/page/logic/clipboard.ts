@@ -2,7 +2,7 @@ import { isoDate, yesOrNo } from '../../lib/cell-text.ts'
 import { say } from '../language/say.ts'
 import { displayName, type Field, hasLinks, type Row } from './model.ts'
 import { choices, inputKind, type Read, readRaw } from './raw.ts'
-import { momentIn, type Reader } from './values.ts'
+import { type FormatSettings, momentIn } from './values.ts'
 
 /** Cells as spreadsheets exchange them: lines of cells that tabs set apart. */
 
@@ -31,7 +31,7 @@ export function parseTsv(text: string): string[][] {
 }
 
 /** A value for a spreadsheet: days that it recognises, numbers with the reader's decimal sign and no groups. */
-export function copyText(field: Field, value: unknown, { locale, zone }: Reader): string {
+export function copyText(field: Field, value: unknown, { locale, zone }: FormatSettings): string {
   if (value === null || value === undefined) return ''
   if (field.titles && Object.hasOwn(field.titles, String(value))) return field.titles[String(value)] as string
   if (typeof value === 'boolean') return value ? say('yes') : say('no')

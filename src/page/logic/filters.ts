@@ -2,7 +2,7 @@ import { escapePattern } from '../../lib/fold.ts'
 import { say } from '../language/say.ts'
 import { canSearch, type Field, findField, hasLinks, isText, type Model, referredName } from './model.ts'
 import { periodBounds, periodTitle } from './periods.ts'
-import { formatValue, type Reader } from './values.ts'
+import { type FormatSettings, formatValue } from './values.ts'
 
 /** A condition as a parameter of the address: `age[gte]=18`. */
 export interface Condition {
@@ -183,7 +183,7 @@ export function fieldAt(path: string, model: Model, target: Model | undefined): 
 export function filterLabel(
   filter: Filter,
   model: Model,
-  reader: Reader,
+  formatSettings: FormatSettings,
   { target, name }: { target?: Model | undefined; name?: string | undefined } = {},
 ): string {
   const { path, operator, value } = filter
@@ -203,7 +203,7 @@ export function filterLabel(
         : say('no')
       : operator === PERIOD
         ? periodTitle(text)
-        : formatValue(field ?? {}, text, reader),
+        : formatValue(field ?? {}, text, formatSettings),
   )
   return `${title} ${comparisonWord(operator, field)} ${name ?? texts.join(isPair ? say(' and ') : ', ')}`
 }

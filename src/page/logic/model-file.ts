@@ -214,4 +214,5 @@ export const newModel = (title: string): ModelSchema => ({
   nameField: 'name',
 })
 
+/** Names for new models. The service also accepts `_` between letters, which the page does not propose. */
 export const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*\.)+[A-Z][A-Za-z0-9]*$/

@@ -1,3 +1,4 @@
+import { DAY_MS, isoDay } from '../../lib/dates.ts'
 import { say } from '../language/say.ts'
 import { momentIn, toUtc } from './values.ts'
 
@@ -37,8 +38,6 @@ export function periodTitle(period: string): string {
 
 const DAYS = /^the (last|next) (\d{1,4}) days$/
 
-export const DAY_MS = 86_400_000
-
 /** The first and the last day of a period, as `YYYY-MM-DD`; undefined if there is no such period. */
 export function periodDays(period: string, today: string): [first: string, last: string] | undefined {
   const now = new Date(`${today}T00:00:00Z`)
@@ -65,8 +64,6 @@ export function periodDays(period: string, today: string): [first: string, last:
 }
 
 export const isPeriod = (text: string) => periodDays(text, '2000-01-01') !== undefined
-
-export const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 
 const STEP_MS = 900_000
 

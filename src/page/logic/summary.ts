@@ -3,7 +3,7 @@ import { calendarDays } from './calendar-days.ts'
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
 import { dayBounds } from './periods.ts'
-import { formatDay, formatMonth, formatValue, NOTHING, type Reader } from './values.ts'
+import { type FormatSettings, formatDay, formatMonth, formatValue, NOTHING } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */
 
@@ -122,12 +122,17 @@ export function groupFilter(
 }
 
 /** A value of a group for people. */
-export function groupText(field: Field | undefined, group: string, value: unknown, reader: Reader): string {
+export function groupText(
+  field: Field | undefined,
+  group: string,
+  value: unknown,
+  formatSettings: FormatSettings,
+): string {
   if (value === null) return NOTHING
   const period = group.split(':')[1]
-  if (period === 'day') return formatDay(String(value), reader)
-  if (period === 'month') return formatMonth(String(value), reader)
-  return period === undefined ? formatValue(field ?? {}, value, reader) : String(value)
+  if (period === 'day') return formatDay(String(value), formatSettings)
+  if (period === 'month') return formatMonth(String(value), formatSettings)
+  return period === undefined ? formatValue(field ?? {}, value, formatSettings) : String(value)
 }
 
 /** Whether the table's filters use a name that is a parameter of the service's summary as well. */

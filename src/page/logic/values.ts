@@ -4,8 +4,8 @@ import type { Schema } from './model.ts'
 
 /** Formats values for display. */
 
-/** For whom values are formatted. */
-export interface Reader {
+/** How values are formatted for a user. */
+export interface FormatSettings {
   /** time zone */
   zone: string
   /** language and country, such as `en-GB` */
@@ -17,31 +17,31 @@ export const NOTHING = '–'
 /** Schema of sums and averages: they are numbers, or decimals as texts. */
 export const AMOUNT: Schema = { format: 'decimal' }
 
-export function formatValue(schema: Schema, value: unknown, reader: Reader): string {
+export function formatValue(schema: Schema, value: unknown, formatSettings: FormatSettings): string {
   if (value === null || value === undefined) return NOTHING
   if (schema.titles && Object.hasOwn(schema.titles, String(value))) return schema.titles[String(value)] as string
   if (typeof value === 'boolean') return value ? say('yes') : say('no')
-  if (schema.format === 'date-time') return formatMoment(String(value), reader)
-  if (schema.format === 'date') return formatDay(String(value), reader)
-  if (schema.format === 'time') return clockIn(String(value), reader.zone)
-  if (isPlainNumber(schema, value)) return formatNumber(value as string | number, reader)
+  if (schema.format === 'date-time') return formatMoment(String(value), formatSettings)
+  if (schema.format === 'date') return formatDay(String(value), formatSettings)
+  if (schema.format === 'time') return clockIn(String(value), formatSettings.zone)
+  if (isPlainNumber(schema, value)) return formatNumber(value as string | number, formatSettings)
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0
       ? say('none')
-      : value.map((item) => (item === '' ? '""' : formatValue(itemSchema(schema), item, reader))).join(', ')
-  return typeof value === 'object' ? formatObject(schema, value, reader) : String(value)
+      : value.map((item) => (item === '' ? '""' : formatValue(itemSchema(schema), item, formatSettings))).join(', ')
+  return typeof value === 'object' ? formatObject(schema, value, formatSettings) : String(value)
 }
 
 /** The schema of an item. Titles of choices stand at the array. */
 export const itemSchema = ({ items, titles }: Schema): Schema => ({ ...items, ...(titles && { titles }) })
 
 /** Properties by their titles; what has no known properties, as JSON. */
-function formatObject({ properties }: Schema, value: object, reader: Reader): string {
+function formatObject({ properties }: Schema, value: object, formatSettings: FormatSettings): string {
   if (!properties || Array.isArray(value)) return JSON.stringify(value)
   return Object.entries(value)
     .map(([name, part]) => {
       const known = Object.hasOwn(properties, name) ? (properties[name] as Schema) : {}
-      return `${partTitle(name, known)}: ${formatValue(known, part, reader)}`
+      return `${partTitle(name, known)}: ${formatValue(known, part, formatSettings)}`
     })
     .join(', ')
 }
@@ -58,7 +58,7 @@ const isPlainNumber = (schema: Schema & { name?: string; reference?: string }, v
 const numberFormats = new Map<string, Intl.NumberFormat>()
 
 /** All digits that there are. Four digits without a fraction are not grouped: they may be a year. */
-function formatNumber(value: string | number, { locale }: Reader): string {
+function formatNumber(value: string | number, { locale }: FormatSettings): string {
   const text = String(value)
   if (!/^-?\d+(?:\.\d+)?$/.test(text)) return text
   const digits = text.split('.')[1]?.length ?? 0
@@ -88,20 +88,20 @@ function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.D
 }
 
 /** A day as people write it: `12 Mar 2026`. */
-export function formatDay(iso: string, { locale }: Reader): string {
+export function formatDay(iso: string, { locale }: FormatSettings): string {
   const day = new Date(`${iso}T00:00:00Z`)
   return Number.isNaN(day.getTime()) ? iso : dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(day)
 }
 
 /** A month as people write it: `2026-03` → `Mar 2026`. */
-export function formatMonth(iso: string, { locale }: Reader): string {
+export function formatMonth(iso: string, { locale }: FormatSettings): string {
   const day = new Date(`${iso}-01T00:00:00Z`)
   const style = { month: 'short', year: 'numeric', timeZone: 'UTC' } as const
   return Number.isNaN(day.getTime()) ? iso : dateFormat(locale, style).format(day)
 }
 
 /** A moment as people write it, to the minute: `12 Mar 2026, 14:02`. */
-export function formatMoment(iso: string, { locale, zone }: Reader): string {
+export function formatMoment(iso: string, { locale, zone }: FormatSettings): string {
   const moment = new Date(iso)
   if (Number.isNaN(moment.getTime())) return iso
   return dateFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone, hourCycle: 'h23' }).format(

@@ -1,6 +1,6 @@
+import { DAY_MS, isoDay } from '../../lib/dates.ts'
 import type { Field, Model } from './model.ts'
 import { shownFields } from './model.ts'
-import { DAY_MS, isoDay } from './periods.ts'
 
 /** Saved views, and the kinds of table that an address can ask for beside filters, order and columns. */
 

@@ -1,5 +1,5 @@
 import { displayName, type Field, hasLinks, type Row, referredName } from './model.ts'
-import { formatValue, type Reader } from './values.ts'
+import { type FormatSettings, formatValue } from './values.ts'
 
 /** Widths of a table's columns in pixels: what the user has set, or what the content needs. */
 
@@ -11,7 +11,7 @@ const PADDING = 26
 /** For a tile, a dot or the mark of a tag. */
 const MARK = 28
 const LEAST = 64
-const MOST = 320
+const MAX_CONTENT_WIDTH = 320
 /** What a user may set. */
 export const MIN_WIDTH = 40
 export const MAX_WIDTH = 1200
@@ -34,24 +34,26 @@ export function withWidth(query: URLSearchParams, name: string, width: number | 
 }
 
 /** How wide a column has to be for most of what it shows. */
-export function contentWidth(field: Field, rows: Row[], reader: Reader): number {
+export function contentWidth(field: Field, rows: Row[], formatSettings: FormatSettings): number {
   const title = [...field.title].length * LETTER + PADDING + 16
-  const texts = rows.map((row) => shownLength(field, row[field.name], reader))
+  const texts = rows.map((row) => shownLength(field, row[field.name], formatSettings))
   // One long text among many short ones is cut: the others need no room for it.
   const sorted = texts.toSorted((one, other) => one - other)
   const longest = sorted[Math.floor(sorted.length * 0.95)] ?? 8
   const isMarked = referredName(field) !== undefined || field.enum !== undefined || field.type === 'array'
-  return Math.round(Math.min(MOST, Math.max(LEAST, title, longest * LETTER + PADDING + (isMarked ? MARK : 0))))
+  return Math.round(
+    Math.min(MAX_CONTENT_WIDTH, Math.max(LEAST, title, longest * LETTER + PADDING + (isMarked ? MARK : 0))),
+  )
 }
 
-function shownLength(field: Field, value: unknown, reader: Reader): number {
+function shownLength(field: Field, value: unknown, formatSettings: FormatSettings): number {
   if (value === null || value === undefined || typeof value === 'boolean') return 3
   if (hasLinks(field) || field.reference !== undefined) {
     const rows = (Array.isArray(value) ? value : [value]).slice(0, 3)
     return rows.reduce((sum, row) => sum + (typeof row === 'object' && row ? displayName(row).length + 4 : 8), 0)
   }
   if (String(value).startsWith('data:')) return 4
-  const text = formatValue(field, value, reader)
+  const text = formatValue(field, value, formatSettings)
   return Array.isArray(value) ? text.length + 2 * value.length : text.length
 }
 

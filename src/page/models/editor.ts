@@ -3,10 +3,10 @@ import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { go, place, to } from '../basics/address.ts'
 import { isRefusal, requestOne } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { type Loaded, useLoaded } from '../basics/loading.ts'
 import { modelsOverview } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { language, say } from '../language/say.ts'
 import { wordsIn } from '../logic/keyword-values.ts'
 import { MODEL_KEYWORDS } from '../logic/keywords.ts'
@@ -116,7 +116,7 @@ const keep = (editing: Editing) => async () => {
 function Drafts({ editing, file }: { editing: Editing; file: ModelFile }) {
   const draft = editing.draft.value
   if (!draft) return null
-  const when = formatMoment(draft.at, reader.value)
+  const when = formatMoment(draft.at, formatSettings.value)
   return html.div(
     { class: 'notice-line' },
     html.span(null, say('There is a draft by {name}, of {when}.', { name: draft.by, when })),
@@ -229,7 +229,7 @@ const Earlier = ({ editing, earlier }: { editing: Editing; earlier: Kept[] }) =>
       earlier.map(({ id, by, at }) =>
         html.li(
           { key: id },
-          say('Replaced by {name}, {when}', { name: by, when: formatMoment(at, reader.value) }),
+          say('Replaced by {name}, {when}', { name: by, when: formatMoment(at, formatSettings.value) }),
           ' ',
           h(
             Action,

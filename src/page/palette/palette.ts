@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, place, to, withQuery } from '../basics/address.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, type Matches, modelNamed, modelNames, searchModels } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { isAdmin } from '../basics/session.ts'
 import { say } from '../language/say.ts'
 import { WORDS_PARAMETER } from '../logic/filters.ts'
@@ -134,7 +134,7 @@ function recordTargets({ model: name, total, data }: Matches, models: Model[], t
   if (!model) return []
   const targets = data.map((row) => ({
     title: displayName(row, model),
-    about: `${model.title} · ${tellApart(row, data, model, reader.peek())}`,
+    about: `${model.title} · ${tellApart(row, data, model, formatSettings.peek())}`,
     href: to('m', name, row.id),
   }))
   if (total <= data.length || !canSearch(model)) return targets

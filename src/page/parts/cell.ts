@@ -1,9 +1,9 @@
 import { h, type JSX } from 'preact'
 import { to } from '../basics/address.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { highlight } from '../logic/highlight.ts'
 import { displayName, type Field, hasLinks, isImage, type Row } from '../logic/model.ts'
@@ -39,7 +39,7 @@ export function Cell({ field, value, plain, short, words = [] }: CellProperties)
   if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item !== 'object'))
     return tags(field, value)
   const isEmpty = hasLinks(field) || (Array.isArray(value) && value.length === 0)
-  const text = isEmpty ? NOTHING : formatValue(field, value, reader.value)
+  const text = isEmpty ? NOTHING : formatValue(field, value, formatSettings.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': say('nothing') }, short ? '' : NOTHING)
   const shown = highlightedText(text, words)
   // The colour is that of the value, in every language.
@@ -63,7 +63,7 @@ function tags(field: Field, values: unknown[]) {
   return html.span(
     { class: 'chips' },
     values.map((item) => {
-      const text = item === '' ? '""' : formatValue(itemSchema(field), item, reader.value)
+      const text = item === '' ? '""' : formatValue(itemSchema(field), item, formatSettings.value)
       return field.items?.enum ? pill(String(item), text) : html.span({ class: 'tag' }, text)
     }),
   )

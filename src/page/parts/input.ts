@@ -1,6 +1,6 @@
 import { h, type JSX } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import type { Schema } from '../logic/model.ts'
 import { choices, inputKind, type Kind, numberText, type Raw } from '../logic/raw.ts'
@@ -56,7 +56,7 @@ export function Input(properties: InputProperties): JSX.Element {
       onRaw,
       choices(schema).map((choice) => [
         JSON.stringify(choice),
-        formatValue({ titles: schema.titles ?? {} }, choice, reader.value),
+        formatValue({ titles: schema.titles ?? {} }, choice, formatSettings.value),
       ]),
     )
   if (kind === 'yes-no')
@@ -136,7 +136,7 @@ const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProper
           checked: isChosen,
           onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
         }),
-        ` ${formatValue(itemSchema(schema), JSON.parse(one), reader.value)}`,
+        ` ${formatValue(itemSchema(schema), JSON.parse(one), formatSettings.value)}`,
       )
     }),
   )

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { formatSettings } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, modelNamed, recordName } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
@@ -200,7 +200,7 @@ export function Picker(properties: PickerProperties) {
               },
             },
             html.span(null, highlightedText(displayName(row, model.value), words)),
-            html.span({ class: 'hint second' }, tellApart(row, rows, model.value as Model, reader.value)),
+            html.span({ class: 'hint second' }, tellApart(row, rows, model.value as Model, formatSettings.value)),
           ),
         ),
     ),

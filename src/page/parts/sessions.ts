@@ -1,8 +1,8 @@
 import { h } from 'preact'
 import { request } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
@@ -38,8 +38,8 @@ export function Sessions({ path, isOwn }: { path: string; isOwn: boolean }) {
                   { class: 'hint' },
                   ' ',
                   say('since {since}, last seen {seen}', {
-                    since: formatMoment(createdOn, reader.value),
-                    seen: formatMoment(lastSeen, reader.value),
+                    since: formatMoment(createdOn, formatSettings.value),
+                    seen: formatMoment(lastSeen, formatSettings.value),
                   }),
                 ),
               ),

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { request, requestOne } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
@@ -27,8 +27,8 @@ interface Token {
 const useOf = ({ readOnly, expires, lastUsed }: Token): string =>
   [
     ...(readOnly ? [say('only reads')] : []),
-    say('until {at}', { at: formatMoment(expires, reader.value) }),
-    lastUsed === null ? say('never used') : say('last used {at}', { at: formatMoment(lastUsed, reader.value) }),
+    say('until {at}', { at: formatMoment(expires, formatSettings.value) }),
+    lastUsed === null ? say('never used') : say('last used {at}', { at: formatMoment(lastUsed, formatSettings.value) }),
   ].join(', ')
 
 /** API tokens of the user or of another one: lists, creates and ends them. */

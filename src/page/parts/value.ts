@@ -1,8 +1,8 @@
 import { h } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordName, recordNames } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { difference } from '../logic/difference.ts'
 import { type Field, isText } from '../logic/model.ts'
@@ -19,7 +19,7 @@ export function Value({ field, value }: ValueProperties) {
     return h(Named, { model: field.reference, id: value })
   if (field?.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
     return h(NamedAll, { model: field.items.reference, ids: value })
-  return html.span(null, formatValue(field ?? {}, value, reader.value))
+  return html.span(null, formatValue(field ?? {}, value, formatSettings.value))
 }
 
 function NamedAll({ model, ids }: { model: string; ids: number[] }) {

@@ -1,11 +1,11 @@
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
-import { reader } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { inSentence, say } from '../language/say.ts'
 import { displayName, findField, type Model, pluralOf, type Row, referredName } from '../logic/model.ts'
@@ -80,7 +80,7 @@ export function Deleted({ model }: { model: Model }) {
                       ),
                     ),
                     html.td(null, row.by ?? say('somebody at the shell')),
-                    html.td(null, formatMoment(row.at, reader.value)),
+                    html.td(null, formatMoment(row.at, formatSettings.value)),
                     html.td(
                       null,
                       html.a({ class: 'button', href: to('m', model.model, row.id) }, say('History')),

@@ -21,7 +21,7 @@ const SENTENCES: Record<string, (parts: { who: JSX.Element; what: JSX.Element })
 }
 
 /** Changes of one kind that somebody made one after the other. */
-interface Deed {
+interface ActivityGroup {
   by: string | null
   operation: string
   changes: Change[]
@@ -31,39 +31,39 @@ interface Deed {
 
 /** What others and oneself have changed lately. */
 export function Happening() {
-  const { value: deeds = [], again } = useLoaded(lately)
+  const { value: groups = [], again } = useLoaded(lately)
   useChanges(() => true, again)
-  if (deeds.length === 0) return null
+  if (groups.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'happening' },
     html.h2({ id: 'happening' }, say('Happening now')),
     html.ol(
       { class: 'timeline' },
-      deeds.map((deed) => html.li({ key: deed.changes[0]?.change }, h(DeedLine, { deed }))),
+      groups.map((group) => html.li({ key: group.changes[0]?.change }, h(GroupLine, { group }))),
     ),
   )
 }
 
 /** The last changes that the user may see, the newest first. */
-async function lately(signal: AbortSignal): Promise<Deed[]> {
+async function lately(signal: AbortSignal): Promise<ActivityGroup[]> {
   const { next } = await request('GET', '/ws/changes?since=now', { signal })
   const since = Math.max(0, Number(next) - LOOKED)
   const { data } = await request<Change>('GET', `/ws/changes?since=${since}&limit=${LOOKED}`, { signal })
-  const deeds: Deed[] = []
+  const groups: ActivityGroup[] = []
   for (const change of data.toReversed()) {
-    const last = deeds.at(-1)
+    const last = groups.at(-1)
     const [latest] = last?.changes ?? []
     const isSame = last?.by === change.by && last.operation === change.operation && latest?.model === change.model
     if (isSame) last.changes.push(change)
     else if (Object.hasOwn(SENTENCES, change.operation))
-      deeds.push({ by: change.by, operation: change.operation, changes: [change] })
+      groups.push({ by: change.by, operation: change.operation, changes: [change] })
   }
-  return nameDeeds(deeds.slice(0, SHOWN))
+  return nameRecords(groups.slice(0, SHOWN))
 }
 
-/** Names the record of each deed that is about one; those that are gone by now have no name to read. */
-async function nameDeeds(deeds: Deed[]): Promise<Deed[]> {
-  const single = deeds.filter(({ changes }) => changes.length === 1).map(({ changes }) => changes[0] as Change)
+/** Names the record of each group that is about one; those that are gone by now have no name to read. */
+async function nameRecords(groups: ActivityGroup[]): Promise<ActivityGroup[]> {
+  const single = groups.filter(({ changes }) => changes.length === 1).map(({ changes }) => changes[0] as Change)
   const names = new Map<string, Map<string, string>>()
   for (const [model, some] of Map.groupBy(single, (change) => change.model))
     names.set(
@@ -73,13 +73,13 @@ async function nameDeeds(deeds: Deed[]): Promise<Deed[]> {
         some.map(({ id }) => id),
       ),
     )
-  return deeds.map((deed) => {
-    const [change] = deed.changes as [Change]
-    return { ...deed, name: names.get(change.model)?.get(String(change.id)) }
+  return groups.map((group) => {
+    const [change] = group.changes as [Change]
+    return { ...group, name: names.get(change.model)?.get(String(change.id)) }
   })
 }
 
-function DeedLine({ deed: { by, operation, changes, name } }: { deed: Deed }) {
+function GroupLine({ group: { by, operation, changes, name } }: { group: ActivityGroup }) {
   const [change] = changes as [Change]
   const { value: model } = useLoaded(() => modelNamed(change.model), [change.model])
   if (!model) return null

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { request } from '../basics/api.ts'
+import { chooseLocale, chooseZone, formatSettings, locale, locales, zone, zones } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { hasLetterKeys, setLetterKeys } from '../basics/keys.ts'
-import { chooseLocale, chooseZone, locale, locales, reader, zone, zones } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
 import { chooseLanguage, LANGUAGES, type Language, language, say } from '../language/say.ts'
 import { formatMoment, formatValue } from '../logic/values.ts'
@@ -51,7 +51,7 @@ function Reading() {
         choices.map((one) => html.option({ key: one, value: one, selected: one === now }, titles?.[one] ?? one)),
       ),
     )
-  const example = `${formatMoment(new Date().toISOString(), reader.value)} · ${formatValue({ type: 'number' }, 12345.67, reader.value)}`
+  const example = `${formatMoment(new Date().toISOString(), formatSettings.value)} · ${formatValue({ type: 'number' }, 12345.67, formatSettings.value)}`
   return html.div(
     { class: 'form' },
     choice(say('Language of the page'), language, Object.keys(LANGUAGES) as Language[], chooseLanguage, LANGUAGES),

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { isRefusal, request } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { reader } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
 import { say } from '../language/say.ts'
 import { type Attributes, attributesIn, attributesText } from '../logic/attributes.ts'
@@ -85,7 +85,10 @@ export function People() {
                 ),
                 html.td(null, user.roles.join(', ')),
                 html.td(null, attributesText(user.attributes)),
-                html.td(null, user.lastLogin === null ? say('never') : formatMoment(user.lastLogin, reader.value)),
+                html.td(
+                  null,
+                  user.lastLogin === null ? say('never') : formatMoment(user.lastLogin, formatSettings.value),
+                ),
                 html.td(null, user.enabled ? (user.hasPassword ? '' : say('tokens only')) : say('disabled')),
               ),
             ),

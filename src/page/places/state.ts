@@ -3,10 +3,10 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request, requestOne } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { type Loaded, useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say, sayParts } from '../language/say.ts'
 import { formatAge, formatMoment, formatSize } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
@@ -65,7 +65,9 @@ function Standing() {
               null,
               since === undefined
                 ? say('The folder is not followed:')
-                : say('The folder is not followed since {moment}:', { moment: formatMoment(since, reader.value) }),
+                : say('The folder is not followed since {moment}:', {
+                    moment: formatMoment(since, formatSettings.value),
+                  }),
             ),
             html.ul(
               null,
@@ -103,7 +105,7 @@ const backupList = (loaded: Loaded<Backup[]>) =>
             html.li(
               { key: name },
               html.strong(null, formatAge(at, Date.now())),
-              html.span({ class: 'hint' }, ` ${formatMoment(at, reader.value)}, ${formatSize(bytes)}, ${name}`),
+              html.span({ class: 'hint' }, ` ${formatMoment(at, formatSettings.value)}, ${formatSize(bytes)}, ${name}`),
             ),
           ),
         ),
@@ -124,7 +126,7 @@ function Logins() {
           html.li(
             { key: username },
             html.a({ href: to('people') }, username),
-            html.span({ class: 'hint' }, ` ${formatMoment(String(lastLogin), reader.value)}`),
+            html.span({ class: 'hint' }, ` ${formatMoment(String(lastLogin), formatSettings.value)}`),
           ),
         ),
     ),

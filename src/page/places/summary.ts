@@ -2,10 +2,10 @@ import { h } from 'preact'
 import { go, goInstead, to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
 import { packageCrumb } from '../basics/crumbs.ts'
+import { formatSettings, zone } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader, zone } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { say } from '../language/say.ts'
 import { serviceQuery } from '../logic/filters.ts'
@@ -107,13 +107,13 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
       ? NOTHING
       : summary.value === 'count'
         ? formatCount(value as number)
-        : formatValue(AMOUNT, value, reader.value)
+        : formatValue(AMOUNT, value, formatSettings.value)
   if (!field) return html.p({ class: 'figure' }, html.strong(null, valueText(values[0])), ` ${title}`)
   const keys = data.map((group) => group[field.name])
   const labels = keys.map((key) =>
     typeof key === 'object' && key !== null
       ? displayName(key as Row)
-      : groupText(field, summary.group, key, reader.value),
+      : groupText(field, summary.group, key, formatSettings.value),
   )
   return html.div(
     { class: 'figures' },

@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useRef } from 'preact/hooks'
 import { request, requestOne } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { say } from '../language/say.ts'
 import { isSame } from '../logic/merge.ts'
@@ -61,7 +61,11 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
       versions.map(({ version, by, at }) =>
         html.option(
           { key: version, value: version, selected: version === chosen.value },
-          say('Version {version}, {by}, {at}', { version, by: by ?? say('shell'), at: formatMoment(at, reader.value) }),
+          say('Version {version}, {by}, {at}', {
+            version,
+            by: by ?? say('shell'),
+            at: formatMoment(at, formatSettings.value),
+          }),
         ),
       ),
     )

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
-import { reader } from '../basics/reader.ts'
 import { say, sayForms, sayParts } from '../language/say.ts'
 import type { Clash } from '../logic/merge.ts'
 import { type Field, findField, type Model } from '../logic/model.ts'
@@ -24,7 +24,7 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
   const isReady = clashes.every(({ field }) => choice.value[field] !== undefined)
   const fieldTitle = (name: string) => findField(model, name)?.title ?? name
   const [first] = clashes
-  const when = first?.at === undefined ? '' : ` (${formatMoment(first.at, reader.value)})`
+  const when = first?.at === undefined ? '' : ` (${formatMoment(first.at, formatSettings.value)})`
   return h(
     Dialog,
     { title: say('Somebody was faster'), onClose, wide: true },

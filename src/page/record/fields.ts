@@ -1,6 +1,6 @@
 import { h } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
-import { reader } from '../basics/reader.ts'
 import type { Field, Row } from '../logic/model.ts'
 import { formatValue, partTitle } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
@@ -41,6 +41,9 @@ function shownValue(field: Field, value: unknown) {
   ])
   return html.dl(
     { class: 'keys' },
-    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, formatValue({}, part, reader.value))]),
+    named.map(([title, part]) => [
+      html.dt({ key: title }, title),
+      html.dd(null, formatValue({}, part, formatSettings.value)),
+    ]),
   )
 }

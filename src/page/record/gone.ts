@@ -1,9 +1,9 @@
 import { h } from 'preact'
 import type { DossierError } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { formatMoment } from '../logic/values.ts'
@@ -38,7 +38,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
       wasThere ? say('Deleted') : say('Gone, or out of reach'),
       html.p(
         null,
-        refusal.message.replace(MOMENT, (iso) => formatMoment(iso, reader.value)),
+        refusal.message.replace(MOMENT, (iso) => formatMoment(iso, formatSettings.value)),
       ),
       html.p(
         null,

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChildren, h, type JSX } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
-import { reader } from '../basics/reader.ts'
 import { say, sayParts } from '../language/say.ts'
 import { findField, type Model, type Row } from '../logic/model.ts'
 import { formatAge, formatMoment } from '../logic/values.ts'
@@ -26,13 +26,13 @@ const Compare = later(async () => (await import('./compare.ts')).Compare)
 
 const PORTION = 20
 
-type Deed = Record<'who' | 'when', JSX.Element>
-const DEEDS: Record<string, (deed: Deed) => ComponentChildren> = {
-  create: (deed) => sayParts('{who} created {when}', deed),
-  update: (deed) => sayParts('{who} changed {when}', deed),
-  delete: (deed) => sayParts('{who} deleted {when}', deed),
-  restore: (deed) => sayParts('{who} brought back {when}', deed),
-  forget: (deed) => sayParts('{who} made forget what was here {when}', deed),
+type Phrase = Record<'who' | 'when', JSX.Element>
+const PHRASES: Record<string, (parts: Phrase) => ComponentChildren> = {
+  create: (parts) => sayParts('{who} created {when}', parts),
+  update: (parts) => sayParts('{who} changed {when}', parts),
+  delete: (parts) => sayParts('{who} deleted {when}', parts),
+  restore: (parts) => sayParts('{who} brought back {when}', parts),
+  forget: (parts) => sayParts('{who} made forget what was here {when}', parts),
 }
 
 /** History of a record: who did what and when, with a button to restore each version. */
@@ -85,11 +85,11 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
     asking.value = about
   }
   const who = html.strong(null, by ?? say('Somebody at the shell'))
-  const moment = formatMoment(at, reader.value)
+  const moment = formatMoment(at, formatSettings.value)
   const when = html.time({ class: 'hint', dateTime: at, title: moment }, formatAge(at, Date.now()))
   return html.li(
     null,
-    html.div({ class: 'what' }, DEEDS[operation]?.({ who, when }) ?? [who, ` ${operation} `, when]),
+    html.div({ class: 'what' }, PHRASES[operation]?.({ who, when }) ?? [who, ` ${operation} `, when]),
     html.dl(
       null,
       Object.entries(changes).map(([name, change]) => {

@@ -8,11 +8,11 @@ import { undoLast } from '../basics/batches.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { keptDrafts } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { rememberRecord } from '../basics/recent.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { useChanges } from '../basics/use-reload.ts'
@@ -171,7 +171,7 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
 }
 
 function changeText({ by, at }: Change): string {
-  const moment = formatMoment(at, reader.value)
+  const moment = formatMoment(at, formatSettings.value)
   return by === null
     ? say('Changed by somebody at {at}.', { at: moment })
     : say('Changed by {by} at {at}.', { by, at: moment })
@@ -185,7 +185,7 @@ function statePill(model: Model, record: Row) {
   const value = field && record[field.name]
   return value === null || value === undefined
     ? null
-    : pill(String(value), formatValue(field as Field, value, reader.value))
+    : pill(String(value), formatValue(field as Field, value, formatSettings.value))
 }
 
 /** History, and what programs need to know. */

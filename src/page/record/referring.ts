@@ -1,10 +1,10 @@
 import { h, type JSX } from 'preact'
 import { to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { say } from '../language/say.ts'
@@ -183,7 +183,7 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
             null,
             columns.map((field, at) => {
               const sum = sums[field.name]
-              const text = sum === undefined ? '' : formatValue(AMOUNT, sum, reader.value)
+              const text = sum === undefined ? '' : formatValue(AMOUNT, sum, formatSettings.value)
               if (at > 0) return html.td({ key: field.name, class: alignment(field) }, text)
               return html.th(
                 { key: field.name, scope: 'row', class: alignment(field) },

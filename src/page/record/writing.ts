@@ -3,8 +3,8 @@ import { go, goBackTo, to } from '../basics/address.ts'
 import { DossierError, isRefusal, newKey } from '../basics/api.ts'
 import { deleteDraft, loadDraft, newDraftId, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
+import { zone } from '../basics/format-settings.ts'
 import { listPath } from '../basics/lists.ts'
-import { zone } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import {
   type ChildChanges,

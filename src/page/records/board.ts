@@ -3,10 +3,10 @@ import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
+import { formatSettings, zone } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader, zone } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { inSentence, say } from '../language/say.ts'
@@ -216,7 +216,7 @@ async function boardValues(
     return [
       ...(field.enum as string[]).slice(0, MAX_COLUMNS).map((value) => ({
         value,
-        title: formatValue(field, value, reader.value),
+        title: formatValue(field, value, formatSettings.value),
       })),
       ...unset,
     ]

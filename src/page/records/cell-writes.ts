@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { isRefusal, request } from '../basics/api.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { say } from '../language/say.ts'
 import { displayName, type Field, type Model, type Row } from '../logic/model.ts'
@@ -101,7 +101,7 @@ export class CellWrites {
     if (isRefusal(error, 'VERSION_CONFLICT')) {
       const [theirs] = (error.failure.data ?? []) as Row[]
       const { by } = error.failure.conflict?.fields[field.name] ?? { by: null }
-      const now = formatValue(field, theirs?.[field.name], reader.value)
+      const now = formatValue(field, theirs?.[field.name], formatSettings.value)
       const fault = say(
         '{person} has changed this meanwhile, to: {value}. Enter saves yours all the same, Esc leaves theirs.',
         { person: by ?? say('Somebody'), value: now },

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { WAYS, type Way, type Ways, wayOf } from '../logic/bulk.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
@@ -53,7 +53,7 @@ export function BulkForm(properties: ChooseProperties) {
     if (field.writeOnly) return say('not shown')
     if (hasLinks(field) && Array.isArray(value)) return value.map(nameOrId).join(', ') || say('none')
     if (field.reference !== undefined && typeof value === 'object' && value !== null) return displayName(value as Row)
-    return formatValue(field, value, reader.value)
+    return formatValue(field, value, formatSettings.value)
   }
   return html.form(
     {

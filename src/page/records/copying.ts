@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { say } from '../language/say.ts'
 import { copyText, toTsv } from '../logic/clipboard.ts'
 import type { Field } from '../logic/model.ts'
-import type { Reader } from '../logic/values.ts'
+import type { FormatSettings } from '../logic/values.ts'
 import { notify } from '../parts/notices.ts'
 import type { Grid } from './grid.ts'
 import type { Rows } from './rows.ts'
@@ -16,7 +16,7 @@ export function copyRange(
   { first, last }: Grid['range'],
   rows: Rows,
   columns: Field[],
-  reader: Reader,
+  formatSettings: FormatSettings,
 ): string | undefined {
   const fields = columns.slice(first.column, last.column + 1)
   const count = last.row - first.row + 1
@@ -27,7 +27,9 @@ export function copyRange(
   const lines = Array.from({ length: count }, (_, at) => rows.at(first.row + at))
   // Rows far away are loaded when they are looked at.
   if (lines.some((row) => !row)) notify(say('Some of these rows are not loaded yet: scroll over them first.'))
-  return toTsv(lines.flatMap((row) => (row ? [fields.map((field) => copyText(field, row[field.name], reader))] : [])))
+  return toTsv(
+    lines.flatMap((row) => (row ? [fields.map((field) => copyText(field, row[field.name], formatSettings))] : [])),
+  )
 }
 
 type OnClipboard = (event: ClipboardEvent) => void

@@ -1,7 +1,7 @@
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordNames, referredModel } from '../basics/models.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
 import { type Field, findField, type Model, referredName } from '../logic/model.ts'
@@ -32,7 +32,7 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
     async () => (isIds && named !== undefined ? namesOf(named, filter.value.split(',')) : undefined),
     [named, filter.value],
   )
-  const label = filterLabel(filter, model, reader.value, { target, name })
+  const label = filterLabel(filter, model, formatSettings.value, { target, name })
   return html.span(
     { class: 'chip' },
     html.button(

@@ -1,9 +1,9 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { h } from 'preact'
+import { zone } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { referredModel } from '../basics/models.ts'
-import { zone } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import {
   comparisonWord,

@@ -1,8 +1,8 @@
 import { request } from '../basics/api.ts'
+import { formatSettings, zone } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { serviceQuery } from '../logic/filters.ts'
 import { type Field, isNumeric, type Model } from '../logic/model.ts'
@@ -34,7 +34,7 @@ export function Foot({ model, columns, query }: FootProperties) {
         const figure = foot[field.name]
         const found = figure && figures?.[figureValue(field.name, figure)]
         // A count of dates is a number.
-        const text = figure === 'count' ? String(found) : formatValue(field, found, reader.value)
+        const text = figure === 'count' ? String(found) : formatValue(field, found, formatSettings.value)
         return html.div(
           { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
           figure && html.span({ class: 'label', 'aria-hidden': true }, field.title),

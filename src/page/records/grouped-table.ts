@@ -1,10 +1,10 @@
 import { h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
+import { formatSettings, zone } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
-import { reader, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { say } from '../language/say.ts'
 import { findQuery, serviceQuery } from '../logic/filters.ts'
@@ -90,7 +90,7 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
                 const sum = summed.includes(column.name) ? one[`sum(${column.name})`] : undefined
                 return html.td(
                   { key: column.name, class: alignment(column) },
-                  sum === undefined ? '' : formatValue(AMOUNT, sum, reader.value),
+                  sum === undefined ? '' : formatValue(AMOUNT, sum, formatSettings.value),
                 )
               }),
             ),
@@ -108,7 +108,7 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
 }
 
 function groupLabel(field: Field, group: string, value: unknown) {
-  if (typeof value !== 'object' || value === null) return groupText(field, group, value, reader.value)
+  if (typeof value !== 'object' || value === null) return groupText(field, group, value, formatSettings.value)
   return h(Referred, { model: referredName(field) as string, row: value as Row, plain: true })
 }
 

@@ -3,9 +3,9 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { request } from '../basics/api.ts'
 import { writeInBatches } from '../basics/batches.ts'
+import { formatSettings, zone } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { modelNamed, recordPath } from '../basics/models.ts'
-import { reader, zone } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { say } from '../language/say.ts'
 import { parseTsv, pastedValue } from '../logic/clipboard.ts'
@@ -142,7 +142,7 @@ function nowText(field: Field, row: Row): string {
   const value = row[field.name]
   return field.reference !== undefined && typeof value === 'object' && value
     ? displayName(value as Row)
-    : formatValue(field, value, reader.value)
+    : formatValue(field, value, formatSettings.value)
 }
 
 type Reading = Pick<PastingProperties, 'model' | 'columns' | 'rows' | 'text' | 'at' | 'from'>

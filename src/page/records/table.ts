@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
-import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
@@ -148,7 +148,7 @@ export function Table(properties: TableProperties) {
   }
 
   const onCopy = (event: ClipboardEvent) => {
-    const text = copyRange(grid.range, rows, columns, reader.peek())
+    const text = copyRange(grid.range, rows, columns, formatSettings.peek())
     if (text === undefined) return
     event.preventDefault()
     event.clipboardData?.setData('text/plain', text)

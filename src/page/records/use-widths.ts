@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { reader } from '../basics/reader.ts'
+import { formatSettings } from '../basics/format-settings.ts'
 import type { Field } from '../logic/model.ts'
 import { contentWidth, widthsIn } from '../logic/widths.ts'
 import type { Rows } from './rows.ts'
@@ -13,7 +13,7 @@ export function useWidths(columns: Field[], rows: Rows, query: URLSearchParams) 
   const names = columns.map(({ name }) => name).join()
   const needed = useMemo(() => {
     const known = Array.from({ length: SAMPLE }, (_, at) => rows.at(at)).filter((row) => row !== undefined)
-    return columns.map((field) => contentWidth(field, known, reader.peek()))
+    return columns.map((field) => contentWidth(field, known, formatSettings.peek()))
   }, [rows, rows.at(0)?.id, names])
   return {
     widths: columns.map(({ name }, at) => own[name] ?? (needed[at] as number)),

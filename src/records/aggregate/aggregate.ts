@@ -62,7 +62,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
 
   async function read(query: AggregateQuery, columns: AnswerColumn[], caller: Caller): Promise<Row[]> {
     const { dialect, db } = storage
-    const { filter, search, groups } = query
+    const { filter, textSearch, groups } = query
     const array = groups.find((group) => group.array)?.array
     const asking = access.contextFor(caller)
     const reach = access.reachFor(model, 'read', caller)
@@ -70,7 +70,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
       reach,
       aliveCondition(query, dialect, rowNumber(array)),
       ...(filter ? [toCondition(filter, model, asking)] : []),
-      ...(search ? [containsWords(model, search, dialect)] : []),
+      ...(textSearch ? [containsWords(model, textSearch, dialect)] : []),
     )
     const selected = columns
       .flatMap(({ selects }) => selects)

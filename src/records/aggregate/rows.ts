@@ -7,9 +7,6 @@ import type { Comparison, Filter } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import { encode } from '../../tables/columns.ts'
 
-/** Milliseconds that the rows of an answer may be worked at before others have their turn. */
-const AT_ONCE_MS = 5
-
 /** A value in a form that is compared fast: made once for each value, because to make it takes long. */
 type Comparable = number | bigint | Buffer | null
 
@@ -75,7 +72,7 @@ export function createOrder(query: AggregateQuery) {
 
 /** Maps items, and lets others have their turn in between. */
 async function each<Item, Result>(items: Item[], work: (item: Item) => Result): Promise<Result[]> {
-  const yielder = new Yielder(AT_ONCE_MS)
+  const yielder = new Yielder()
   const results: Result[] = []
   for (const item of items) {
     results.push(work(item))

@@ -23,13 +23,13 @@ export function createExporter(context: RecordsContext, model: Model) {
   const shown = visibleFields(model).map(({ name }) => name)
 
   return function exportAll({ query, format, ...how }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
-    const { fields = shown, filter, search, sort } = query
+    const { fields = shown, filter, textSearch, sort } = query
     const reach = access.reachFor(model, 'read', caller)
     const asking = access.contextFor(caller)
     const matching = [
       aliveCondition(query, storage.dialect),
       ...(filter ? [toCondition(filter, model, asking)] : []),
-      ...(search ? [containsWords(model, search, storage.dialect)] : []),
+      ...(textSearch ? [containsWords(model, textSearch, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
     const named = format === 'xlsx' ? namedReferences(model, columns, asking) : []

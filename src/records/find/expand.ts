@@ -63,8 +63,6 @@ interface Budget {
 const MAX_EXPANDED = 16_777_216
 /** Ids that one statement looks up: they are read on the serving thread. */
 const MAX_IDS = 2000
-/** Milliseconds that an expansion may run before it yields to other requests. */
-const IN_ONE_GO_MS = 5
 
 const tooLarge = new Failure(
   'BODY_TOO_LARGE',
@@ -78,7 +76,7 @@ const tooLarge = new Failure(
  */
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
-  const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder(IN_ONE_GO_MS) }
+  const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder() }
   const complete = await fill(expansion, model, rows, paths, budget)
   // A record counts as often as the answer repeats it.
   if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw tooLarge
@@ -100,9 +98,9 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
     const below = pathsBelow(paths, name)
     complete = Math.min(complete, rowsWithFewIds(rows, idsOf))
     const ids = rows.slice(0, complete).flatMap(idsOf)
-    const { found, left } = await readReferred(expansion, referred, [...new Set(ids)], below, budget)
-    await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, left })
-    const first = rows.findIndex((row) => idsOf(row).some((id) => left.has(id)))
+    const { found, omitted } = await readReferred(expansion, referred, [...new Set(ids)], below, budget)
+    await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, omitted })
+    const first = rows.findIndex((row) => idsOf(row).some((id) => omitted.has(id)))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
     for (const row of rows)
       row[name] = Array.isArray(row[name])
@@ -129,11 +127,11 @@ async function completeFirst(
   ids: unknown[],
   below: string[],
   budget: Budget,
-  { found, left }: Looked,
+  { found, omitted }: LookupResult,
 ): Promise<void> {
   let bytes = MAX_EXPANDED
   for (;;) {
-    const missing = ids.filter((id) => left.has(id))
+    const missing = ids.filter((id) => omitted.has(id))
     if (missing.length === 0) return
     if (performance.now() > expansion.ends) throw tooSlow(model)
     const more = await readReferred(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
@@ -141,15 +139,15 @@ async function completeFirst(
       found.set(id, record)
       bytes -= recordBytes(record)
     }
-    if (bytes < 0 || more.left.size >= missing.length) throw tooLarge
-    for (const id of missing) if (!more.left.has(id)) left.delete(id)
+    if (bytes < 0 || more.omitted.size >= missing.length) throw tooLarge
+    for (const id of missing) if (!more.omitted.has(id)) omitted.delete(id)
   }
 }
 
 /** Records by id, and the ids for which there was no room. */
-interface Looked {
+interface LookupResult {
   found: Map<unknown, Row>
-  left: Set<unknown>
+  omitted: Set<unknown>
 }
 
 const pathsBelow = (paths: string[], name: string) =>
@@ -246,14 +244,14 @@ const tooSlow = ({ name }: { name: string }) =>
     `"expand" of "${name}" took too long: there are too many records. Ask for fewer at once.`,
   )
 
-/** Reads the referenced records in the order of `ids`, as far as the budget goes. `left` are the ids left out. */
+/** Reads the referenced records in the order of `ids`, as far as the budget goes. `omitted` are the ids left out. */
 async function readReferred(
   expansion: Expansion,
   model: Model,
   ids: unknown[],
   below: string[],
   budget: Budget,
-): Promise<Looked> {
+): Promise<LookupResult> {
   const { storage, access, user } = expansion
   requireCurrentShape(storage, model)
   const reach = access.reachFor(model, 'read', user)
@@ -275,5 +273,5 @@ async function readReferred(
   const complete = await fill(expansion, model, rows, below, budget)
   const found = new Map<unknown, Row>(rows.slice(0, complete).map((row) => [row.id, row]))
   const last = isTruncated ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
-  return { found, left: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
+  return { found, omitted: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
 }

@@ -19,9 +19,9 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from './expand.ts'
 import { helpfulIndex, indexAdvisor } from './index-advice.ts'
-import { afterPosition, type OrderKey, orderBy, sortColumns } from './order.ts'
+import { afterPosition, type OrderTerm, orderBy, sortColumns } from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
-import { containsWords, MAX_RANKED, type Proposed } from './text-search.ts'
+import { containsWords, type IndexCandidates, MAX_RANKED } from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
 
 /** When a find has to end, and how large its page may be. */
@@ -33,9 +33,9 @@ export interface FindLimits {
 
 /** How the page and the total of a find are read. */
 export interface FindStrategy {
-  page(order: OrderKey[], position: Position | undefined): Promise<SearchResult>
+  page(order: OrderTerm[], position: Position | undefined): Promise<SearchResult>
   /** a page of a text search, best first; if `total` is more than `MAX_RANKED`, it is no page of the best ones */
-  ranked?(order: OrderKey[], position: Position | undefined): Promise<SearchResult & { total: number }>
+  ranked?(order: OrderTerm[], position: Position | undefined): Promise<SearchResult & { total: number }>
   total(): Promise<number>
 }
 
@@ -54,16 +54,16 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
     reach: Reach,
     caller: Caller,
     limits: FindLimits,
-    proposed: Proposed | undefined,
+    candidates: IndexCandidates | undefined,
   ): Promise<FindStrategy> {
-    const isAll = !query.filter && !query.search && reach.scope === 'all'
+    const isAll = !query.filter && !query.textSearch && reach.scope === 'all'
     if (isAll && query.sort.length === 0)
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isFewer = await sizeComparison(query)
-    const isOne = !query.search && isUniqueLookup(query.filter, model)
+    const isOne = !query.textSearch && isUniqueLookup(query.filter, model)
     const lookedAt = access.modelsBehind(model, query, caller)
-    const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...proposed?.shapes }
-    const search = async (statement: Statement) => {
+    const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...candidates?.shapes }
+    const execute = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
@@ -75,8 +75,8 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
     const matching = [
       ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
       ...(query.filter ? [toCondition(query.filter, model, { ...access.contextFor(caller), isFewer })] : []),
-      ...(proposed?.condition ? [proposed.condition] : []),
-      ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
+      ...(candidates?.condition ? [candidates.condition] : []),
+      ...(query.textSearch ? [containsWords(model, query.textSearch, storage.dialect)] : []),
     ]
     const reached = (...more: Condition[]) =>
       isOne ? withReachOfFew(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
@@ -84,9 +84,9 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
     const total = async () => {
       // A sort changes no total.
       if (isAll) return counts.total()
-      const statement = recordsFrom(proposed).select(sql<number>`count(*)`.as('total')).where(matches).compile()
+      const statement = recordsFrom(candidates).select(sql<number>`count(*)`.as('total')).where(matches).compile()
       const count = async () => {
-        const { rows } = await withIndexHint(query, () => search(statement))
+        const { rows } = await withIndexHint(query, () => execute(statement))
         return (rows[0] as { total: number }).total
       }
       return isOne ? count() : totals.total(statement, lookedAt, count)
@@ -97,16 +97,16 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
         const beyond = position ? [afterPosition(order, position)] : []
         const where = reached(...beyond)
         // In the order of ids there are more matches than can be ranked: the first ones are near.
-        const page = pageStatement(query, order, where, order.length > 0 ? proposed : undefined)
-        const found = await withIndexHint(query, () => search(page))
+        const page = pageStatement(query, order, where, order.length > 0 ? candidates : undefined)
+        const found = await withIndexHint(query, () => execute(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
       ranked: async (order, position) => {
         const beyond = position ? afterRank(position) : sql`1 = 1`
-        const all = recordsFrom(proposed).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
+        const all = recordsFrom(candidates).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
         const { rows, isTruncated } = await withIndexHint(query, () =>
-          search(rankedStatement(query, all.limit(MAX_RANKED + 1), beyond)),
+          execute(rankedStatement(query, all.limit(MAX_RANKED + 1), beyond)),
         )
         const isFirst = query.offset === 0 && !position
         const counted = (rows[0]?.matches__total as number | undefined) ?? (isFirst ? 0 : await total())
@@ -127,9 +127,9 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
   }
 
   /** All records, or those that an index proposes, in the order in which it does so. */
-  function recordsFrom(proposed: Proposed | undefined) {
-    if (!proposed?.records) return storage.db.selectFrom(table)
-    const some = storage.db.selectFrom(sql`(${proposed.records})`.as('proposed')).crossJoin(table)
+  function recordsFrom(candidates: IndexCandidates | undefined) {
+    if (!candidates?.records) return storage.db.selectFrom(table)
+    const some = storage.db.selectFrom(sql`(${candidates.records})`.as('proposed')).crossJoin(table)
     return some.where(sql<SqlBool>`${sql.ref(`${table}.id`)} = proposed__id`) as unknown as ReturnType<
       typeof storage.db.selectFrom<string>
     >
@@ -147,8 +147,8 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
       ) AS best JOIN ${sql.table(table)} ON "id" = match__id ORDER BY sort__0, match__id`.compile(storage.db)
   }
 
-  function pageStatement(query: Query, order: OrderKey[], where: Condition, proposed?: Proposed): Statement {
-    return recordsFrom(proposed)
+  function pageStatement(query: Query, order: OrderTerm[], where: Condition, candidates?: IndexCandidates): Statement {
+    return recordsFrom(candidates)
       .select(selectedColumns(model, query))
       .select(sortColumns(order))
       .where(where)

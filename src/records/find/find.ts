@@ -9,8 +9,16 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand } from './expand.ts'
 import { createStrategies, type FindLimits, type FindStrategy } from './find-strategy.ts'
-import { cursorPosition, type OrderKey, removeSortColumns, sortOrder } from './order.ts'
-import { COMMON, isRanked, MAX_RANKED, matchingPart, type Proposed, proposedRecords, rankOrder } from './text-search.ts'
+import { cursorPosition, type OrderTerm, removeSortColumns, sortOrder } from './order.ts'
+import {
+  COMMON,
+  estimateSelectivity,
+  findCandidates,
+  type IndexCandidates,
+  isRanked,
+  MAX_RANKED,
+  rankOrder,
+} from './text-search.ts'
 
 export interface Page {
   offset?: number
@@ -36,25 +44,31 @@ export function createFinder(context: RecordsContext, model: Model) {
 
   /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
   return async function find(query: Query, caller: Caller, limits: FindLimits = newLimits(findSeconds)): Promise<Page> {
-    const proposed = query.search && proposedRecords(model, query.search, storage)
+    const candidates = query.textSearch && findCandidates(model, query.textSearch, storage)
     try {
-      return await findPage(query, caller, limits, proposed)
+      return await findPage(query, caller, limits, candidates)
     } catch (error) {
       // The index may be filled anew just now.
-      if (!proposed || !isFault(error, 'stale')) throw error
+      if (!candidates || !isFault(error, 'stale')) throw error
       return findPage(query, caller, limits, undefined)
     }
   }
 
-  async function findPage(query: Query, caller: Caller, limits: FindLimits, proposed?: Proposed): Promise<Page> {
+  async function findPage(
+    query: Query,
+    caller: Caller,
+    limits: FindLimits,
+    candidates?: IndexCandidates,
+  ): Promise<Page> {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
     const reach = access.reachFor(model, 'read', caller)
     // An index is of no use for words that most records contain: whether they do is estimated first.
-    const mayMatchMost = query.search && (proposed?.mayBeMost ?? !proposed)
-    const share = query.search && mayMatchMost ? await matchingPart(model, query.search, reach, caller, storage) : 0
+    const mayMatchMost = query.textSearch && (candidates?.mayBeMost ?? !candidates)
+    const share =
+      query.textSearch && mayMatchMost ? await estimateSelectivity(model, query.textSearch, reach, caller, storage) : 0
     const hasTooManyToRank = share > 0 && share * (await counts.total()) > MAX_RANKED
-    const strategy = await chooseStrategy(query, reach, caller, limits, share > COMMON ? undefined : proposed)
+    const strategy = await chooseStrategy(query, reach, caller, limits, share > COMMON ? undefined : candidates)
     const { order, found, isBestFirst } =
       limit === 0 ? NOTHING : await pageInOrder(query, position, strategy, caller, hasTooManyToRank)
     const { rows, isTruncated } = found
@@ -93,11 +107,11 @@ export function createFinder(context: RecordsContext, model: Model) {
     user: Caller,
     hasTooManyToRank: boolean,
   ): Promise<PageInOrder> {
-    if (!query.search || !isRanked(query, position)) {
+    if (!query.textSearch || !isRanked(query, position)) {
       const order = sortOrder(query.sort, model, access.contextFor(user))
       return { order, found: await strategy.page(order, position), isBestFirst: false }
     }
-    const order = rankOrder(model, query.search, storage.dialect)
+    const order = rankOrder(model, query.textSearch, storage.dialect)
     // To rank ten thousand in vain takes longer than to count them first.
     const counted = hasTooManyToRank ? await strategy.total() : 0
     if (counted <= MAX_RANKED) {
@@ -116,7 +130,7 @@ export function createFinder(context: RecordsContext, model: Model) {
 }
 
 interface PageInOrder {
-  order: OrderKey[]
+  order: OrderTerm[]
   found: SearchResult & { total?: number }
   /** whether the first record matches best */
   isBestFirst: boolean

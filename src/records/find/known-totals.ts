@@ -7,7 +7,7 @@ import type { Statement, Storage } from '../../storage/storage.ts'
 const MAX_TOTALS = 200
 /** After more changes of any records, to look through them is not worth the time of the serving thread. */
 const MAX_CHANGES = 100
-/** A text that was changed at the database's own shell gets its sort key a second later, which is no other change. */
+/** A text that was changed at the database's own shell gets its order key a second later, which is no other change. */
 const KEEP_MS = 10_000
 
 interface KnownTotal extends State {

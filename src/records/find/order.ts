@@ -9,13 +9,13 @@ import type { Row, SqlValue } from '../../storage/storage.ts'
 import { type Condition, is } from '../../tables/condition.ts'
 
 /** One key of an order. */
-export interface OrderKey {
+export interface OrderTerm {
   key: RawBuilder<SqlValue>
   descending: boolean
 }
 
 /** The keys of a sort. A record that is referred to, and that the user may not read, counts as not set. */
-export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderKey[] =>
+export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderTerm[] =>
   sort.map(({ through, field, descending }) => ({
     key: valueThrough(through, (last) => sortingKey(field, last, asking.dialect), model, asking),
     descending,
@@ -45,26 +45,26 @@ export function valueThrough(
 const sortColumn = (index: number) => `sort__${index}`
 
 /** The ORDER BY list of an order. `id` is always last, so that the order is total and pages are stable. */
-export function orderBy(order: OrderKey[]): RawBuilder<unknown> {
+export function orderBy(order: OrderTerm[]): RawBuilder<unknown> {
   // Null sorts before all values.
   const keys = order.map(({ key, descending }) => (descending ? sql`${key} DESC NULLS LAST` : sql`${key} NULLS FIRST`))
   return sql.join([...keys, sql`"id"`])
 }
 
 /** The sort keys of each row as extra columns, from which the cursor is made. */
-export const sortColumns = (order: OrderKey[]) => order.map(({ key }, index) => key.as(sortColumn(index)))
+export const sortColumns = (order: OrderTerm[]) => order.map(({ key }, index) => key.as(sortColumn(index)))
 
-export const cursorPosition = (row: Row, order: OrderKey[]): Position => ({
+export const cursorPosition = (row: Row, order: OrderTerm[]): Position => ({
   values: order.map((_, index) => row[sortColumn(index)] as SqlValue),
   id: row.id as number,
 })
 
-export function removeSortColumns(row: Row, order: OrderKey[]): void {
+export function removeSortColumns(row: Row, order: OrderTerm[]): void {
   for (const index of order.keys()) delete row[sortColumn(index)]
 }
 
 /** The condition for rows after a position in the order of `orderBy`, where null sorts before all values. */
-export function afterPosition(order: OrderKey[], { values, id }: Position): Condition {
+export function afterPosition(order: OrderTerm[], { values, id }: Position): Condition {
   return order.reduceRight<Condition>((rest, { key, descending }, index) => {
     const value = values[index] as SqlValue
     if (value === null) return descending ? is`${key} IS NULL AND ${rest}` : is`${key} IS NOT NULL OR ${rest}`

@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
-import type { TextSearch } from '../../requests/query.ts'
+import type { Query, TextSearch } from '../../requests/query.ts'
 import type { Caller } from '../caller.ts'
 import type { Collections, Records } from '../records.ts'
 import { newLimits, type Page } from './find.ts'
@@ -25,7 +25,7 @@ interface Found {
 export async function searchModels(
   collections: Collections,
   models: Model[],
-  { search, limit, seconds }: { search: TextSearch; limit: number; seconds: number },
+  { textSearch, limit, seconds }: { textSearch: TextSearch; limit: number; seconds: number },
   caller: Caller,
 ): Promise<Found> {
   const limits = newLimits(seconds)
@@ -34,7 +34,7 @@ export async function searchModels(
   for (const model of models) {
     const { find } = collections.get(model) as Records
     const fields = [...new Set([...model.list, ...(model.nameField === undefined ? [] : [model.nameField])])]
-    const query = { offset: 0, limit: limits.bytes > 0 ? limit : 0, fields, sort: [], expand: [], search }
+    const query: Query = { offset: 0, limit: limits.bytes > 0 ? limit : 0, fields, sort: [], expand: [], textSearch }
     const page = await inTime(() => find(query, caller, limits))
     if (!page) unfinished.push(model.name)
     else if (page.total > 0) {

@@ -12,7 +12,7 @@ import { all, any, type Condition, is } from '../../tables/condition.ts'
 import { searchDefinition, searchIndexName } from '../../tables/search-index.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import type { OrderKey } from './order.ts'
+import type { OrderTerm } from './order.ts'
 
 /** Matches up to which the best ones come first; more are in the order of their ids. */
 export const MAX_RANKED = 10_000
@@ -40,7 +40,7 @@ function textOf(name: string, model: Model): RawBuilder<unknown> {
 }
 
 /** Best first: the name begins with what is searched for; a word of the name does; all others. */
-export function rankOrder(model: Model, { text }: TextSearch, dialect: Dialect): OrderKey[] {
+export function rankOrder(model: Model, { text }: TextSearch, dialect: Dialect): OrderTerm[] {
   const key = dialect.nameRank(textOf(nameOf(model), model), text)
   return [{ key, descending: false }]
 }
@@ -50,7 +50,7 @@ export const isRanked = ({ sort }: Query, position: Position | undefined) =>
   sort.length === 0 && position?.values.length !== 0
 
 /** How an index proposes records: a query for their ids, or a condition. And the shapes for which it does so. */
-export interface Proposed {
+export interface IndexCandidates {
   records?: RawBuilder<unknown> | undefined
   /** whether these may be most of all records */
   mayBeMost?: boolean
@@ -65,8 +65,8 @@ const SAMPLE_SECONDS = 0.03
 /** If more than this part of all records matches, it is faster to read all of them than to ask an index. */
 export const COMMON = 0.5
 
-/** About which part of all records matches: the first ones tell. 0 if that takes too long. */
-export async function matchingPart(
+/** Estimates the share of records that match, from the first ones. Returns 0 if that takes too long. */
+export async function estimateSelectivity(
   model: Model,
   search: TextSearch,
   reach: Reach,
@@ -90,7 +90,7 @@ export async function matchingPart(
 }
 
 /** Undefined if there is no index, if it is not filled yet, or if the words are too short for it. */
-export function proposedRecords(model: Model, { words }: TextSearch, storage: Storage): Proposed | undefined {
+export function findCandidates(model: Model, { words }: TextSearch, storage: Storage): IndexCandidates | undefined {
   const { tables } = storage.dialect
   const table = tableName(model)
   const [name, definition] = [searchIndexName(table), searchDefinition(unrestrictedModel(model), tables)]

@@ -23,7 +23,7 @@ const NOTE = `
 export function createForgetter({ storage }: RecordsContext, model: Model, past: History) {
   return async function forget(id: number, caller: Caller): Promise<number> {
     if (caller.idempotency?.stored) return id
-    const empty = (after: number, most = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, most] })
+    const empty = (after: number, limit = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, limit] })
     const emptied = async (after: number): Promise<number[]> => {
       const [rows = []] = await storage.write({ steps: [empty(after)] })
       return rows.map(({ change }) => change as number)

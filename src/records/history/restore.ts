@@ -15,8 +15,8 @@ import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, RestoreRequest, StoredRecord, UnrestrictedRecords } from '../context.ts'
 import type { PlannedWrite, WriteTarget } from '../planned.ts'
-import type { createChanges } from '../write/changes.ts'
 import { asReferences, idsIn } from '../write/links.ts'
+import type { createUnitBuilder } from '../write/units.ts'
 import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import { withoutDetails } from './hidden-details.ts'
@@ -24,12 +24,12 @@ import type { History } from './history.ts'
 import type { ReversibleChange } from './reversible.ts'
 
 /** The parts of `createRecords` that a restore uses. */
-interface Parts {
+interface Dependencies {
   context: RecordsContext
   violations: ViolationChecks
   model: Model
   checks: Validators
-  changes: ReturnType<typeof createChanges>
+  units: ReturnType<typeof createUnitBuilder>
   past: History
   findWithin(id: number, reach: Reach): Promise<StoredRecord | undefined>
   writeRecord(unit: Unit, caller: Caller, sent: Row, sought: WriteTarget): Promise<StoredRecord>
@@ -46,8 +46,8 @@ type IsBack = (model: string, id: number) => boolean
 type Deletion = Pick<ChangeRow, 'change' | 'version'>
 
 /** Restores a former version of a record, or a deleted record. */
-export function createRestorer(parts: Parts) {
-  const { context, model, violations, changes, past, findWithin, writeRecord, plan } = parts
+export function createRestorer(parts: Dependencies) {
+  const { context, model, violations, units, past, findWithin, writeRecord, plan } = parts
   const checks: Validators = parts.checks
 
   async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
@@ -68,7 +68,7 @@ export function createRestorer(parts: Parts) {
     const data = { ...written(state), version }
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
-    const unit: Unit = { ...changes.update(id, version, data, caller), as: 'restore' }
+    const unit: Unit = { ...units.update(id, version, data, caller), as: 'restore' }
     return writeRecord(unit, caller, data, { id, version, operation: 'update' })
   }
 
@@ -118,7 +118,7 @@ export function createRestorer(parts: Parts) {
     const next = await past.versionAfter(deletion)
     // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
-    return { unit: changes.recreate(recreated, caller), data, next }
+    return { unit: units.recreate(recreated, caller), data, next }
   }
 
   /** Data without references to records that come back in the same transaction. */

@@ -12,7 +12,6 @@ import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
 import type { Collections, Records } from '../records.ts'
-import { PLANNED_MS } from '../write/batch.ts'
 import { createDeletePreview } from '../write/delete-preview.ts'
 import { idsIn } from '../write/links.ts'
 import { explainFault } from '../write/reason.ts'
@@ -29,7 +28,7 @@ const ONE = 'SELECT model, id, batch FROM dossier_changes WHERE change = ?'
 const ALONE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 const BATCH = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE batch = ? ORDER BY change LIMIT ${MAX_CHANGES + 1}`
 
-interface Parts {
+interface Dependencies {
   /** bytes of the values that are undone at once */
   maxBytes?: number
   storage: Storage
@@ -52,7 +51,14 @@ export interface UndoneChange {
  * Undoes everything that one request or batch has changed, also what its deletes have deleted or cleared: all of it, or
  * nothing if one of the records has changed since. It needs the right to each single change.
  */
-export function createUndo({ storage, access, modelsOf, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
+export function createUndo({
+  storage,
+  access,
+  modelsOf,
+  collections,
+  findSeconds,
+  maxBytes = MAX_BYTES,
+}: Dependencies) {
   const { referring } = createDeletePreview({ storage, access, modelsOf, findSeconds })
 
   const { models } = access
@@ -148,7 +154,7 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
     const comingBack = new Set(pending)
     /** references to records that come back later: they are set at the end */
     const postponed: OrderedChange[] = []
-    const yielder = new Yielder(PLANNED_MS)
+    const yielder = new Yielder()
     const isBack = (name: string, id: number) => comingBack.has(`${name} ${id}`)
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change

@@ -41,7 +41,7 @@ export interface ImportOptions extends FileFormat {
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
 }
 
-interface Parts {
+interface Dependencies {
   context: RecordsContext
   model: Model
   plan: {
@@ -56,8 +56,6 @@ const PORTION_MS = 20
 const FIRST_PORTION = 50
 const MAX_ROWS = 500
 const MAX_CHARACTERS = 1_000_000
-/** Milliseconds that planning may run before it yields to other requests. */
-const PLANNED_MS = 5
 /** Pause after each portion if `isOtherProcess`, as a fraction of the time that the portion took. */
 const GUEST_PAUSE = 0.25
 /** Attempts per portion, if other requests change the same records or keep the writer busy. */
@@ -72,7 +70,7 @@ interface Run {
 }
 
 /** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
-export function createImporter({ context, model, plan }: Parts) {
+export function createImporter({ context, model, plan }: Dependencies) {
   const { storage, models, access, maxRecordLength } = context
   const shapes = keyedShapes([model], storage.dialect.tables)
 
@@ -161,7 +159,7 @@ export function createImporter({ context, model, plan }: Parts) {
 
   async function planAll(rows: CheckedRow[], user: User): Promise<PlannedWrite[]> {
     const planned: PlannedWrite[] = []
-    const yielder = new Yielder(PLANNED_MS)
+    const yielder = new Yielder()
     for (const { line, kind, data, id, version } of rows) {
       try {
         const isNew = kind === 'created'

@@ -11,7 +11,7 @@ interface Receiving {
   username: string
   dataDir: string
   /** bytes that a file may have */
-  most: number
+  maxBytes: number
   limits: ImportLimits
 }
 
@@ -19,17 +19,17 @@ interface Receiving {
 export async function receiveFile(
   body: Readable,
   headers: IncomingHttpHeaders,
-  { username, dataDir, most, limits }: Receiving,
+  { username, dataDir, maxBytes, limits }: Receiving,
 ): Promise<ReceivedFile> {
   const release = limits.claim(username)
-  const counted = limits.countUpload(most)
+  const counted = limits.countUpload(maxBytes)
   const clear = () => {
     counted.clear()
     release()
   }
   try {
-    const upload = await openUpload(body, headers, most)
-    const spooled = await spoolUpload(upload, dataDir, most, counted.add)
+    const upload = await openUpload(body, headers, maxBytes)
+    const spooled = await spoolUpload(upload, dataDir, maxBytes, counted.add)
     const clearAll = () => {
       spooled.clear()
       clear()
@@ -41,9 +41,9 @@ export async function receiveFile(
   }
 }
 
-async function spoolUpload(upload: Upload, dataDir: string, most: number, onBytes: (bytes: number) => void) {
+async function spoolUpload(upload: Upload, dataDir: string, maxBytes: number, onBytes: (bytes: number) => void) {
   try {
-    const spooled = await spool(upload.source, dataDir, most, onBytes)
+    const spooled = await spool(upload.source, dataDir, maxBytes, onBytes)
     await upload.finish().catch((error) => {
       spooled.clear()
       throw error

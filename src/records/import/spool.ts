@@ -24,7 +24,7 @@ export const spoolFolder = (dataDir: string) => dataFolder(dataDir).imports
 export async function spool(
   source: Readable,
   dataDir: string,
-  most: number,
+  maxBytes: number,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<Spooled> {
   const folder = spoolFolder(dataDir)
@@ -46,7 +46,7 @@ export async function spool(
   try {
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > most) throw tooLarge(most)
+      if (size > maxBytes) throw tooLarge(maxBytes)
       onBytes(chunk.length)
       hash.update(chunk)
       if (!target.write(chunk)) await Promise.race([once(target, 'drain'), failed])
@@ -64,5 +64,5 @@ export async function spool(
   return { file, checked, hash: hash.digest('hex'), clear }
 }
 
-export const tooLarge = (most: number) =>
-  new Failure('BODY_TOO_LARGE', `The body of an import may have ${most} bytes (IMPORT_LIMIT_BYTES).`)
+export const tooLarge = (maxBytes: number) =>
+  new Failure('BODY_TOO_LARGE', `The body of an import may have ${maxBytes} bytes (IMPORT_LIMIT_BYTES).`)

@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
 import { Failure } from '../../errors.ts'
 import { isGzipped, NOT_GZIPPED } from '../../requests/gzip.ts'
+import { badRequest } from '../../requests/query.ts'
 import { tooLarge } from './spool.ts'
 
 /** The file that a request uploads: its body, or the only file of a form; unpacked, if it is packed by gzip. */
@@ -21,12 +22,11 @@ export interface Upload {
 /** What a form may have beside its file: boundaries, and headers of its parts. */
 const FORM_BYTES = 65_536
 
-const bad = (message: string) => new Failure('BAD_REQUEST', message)
 const ONE_FILE = 'Send one file in the form, and everything else in the address.'
 const BROKEN = 'The form did not arrive whole.'
 
-/** Opens the upload of a request, which may have `most` bytes. */
-export async function openUpload(body: Readable, headers: IncomingHttpHeaders, most: number): Promise<Upload> {
+/** Opens the upload of a request, which may have `maxBytes`. */
+export async function openUpload(body: Readable, headers: IncomingHttpHeaders, maxBytes: number): Promise<Upload> {
   const unpacked = isGzipped(headers) ? through(body, createGunzip(), NOT_GZIPPED) : body
   const cancel = () => {
     if (unpacked !== body) unpacked.destroy()
@@ -36,7 +36,7 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
   if (!/^multipart\/form-data\b/i.test(String(headers['content-type'])))
     return { source: unpacked, finish: async () => {}, cancel }
   try {
-    return await openForm(through(unpacked, counter(most)), headers, cancel)
+    return await openForm(through(unpacked, counter(maxBytes)), headers, cancel)
   } catch (error) {
     cancel()
     throw error
@@ -57,12 +57,12 @@ function through(source: Readable, next: Transform, fault?: Failure): Readable {
 }
 
 /** Counts all that comes, also what is not in the file. */
-function counter(most: number): Transform {
-  let left = most + FORM_BYTES
+function counter(maxBytes: number): Transform {
+  let left = maxBytes + FORM_BYTES
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length
-      done(left < 0 ? tooLarge(most) : null, chunk)
+      done(left < 0 ? tooLarge(maxBytes) : null, chunk)
     },
   })
 }
@@ -79,7 +79,7 @@ function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => vo
       file?.destroy(error as Error)
     }
     // Without effect if there was a file: whoever reads it awaits the end.
-    done.then(() => reject(bad(ONE_FILE)), reject)
+    done.then(() => reject(badRequest(ONE_FILE)), reject)
     form.on('filesLimit', () => {
       isFaulty = true
     })
@@ -89,12 +89,12 @@ function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => vo
     form.on('file', (_field, source, name, _encoding, type) => {
       file = source
       // Busboy says in its own words that the end of a part is missing.
-      const words = through(source, new PassThrough(), bad(BROKEN))
+      const words = through(source, new PassThrough(), badRequest(BROKEN))
       resolve({ source: words, name, type, finish: () => done, cancel })
     })
-    form.on('finish', () => (isFaulty ? fail(bad(ONE_FILE)) : settle()))
-    form.on('error', () => stop(bad(BROKEN)))
-    finished(body, (error) => error && stop(error instanceof Failure ? error : bad(BROKEN)))
+    form.on('finish', () => (isFaulty ? fail(badRequest(ONE_FILE)) : settle()))
+    form.on('error', () => stop(badRequest(BROKEN)))
+    finished(body, (error) => error && stop(error instanceof Failure ? error : badRequest(BROKEN)))
     body.pipe(form)
   })
 }
@@ -103,6 +103,6 @@ function createForm(headers: IncomingHttpHeaders): BusboyInstance {
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits: { files: 1, fields: 1, parts: 3 } })
   } catch {
-    throw bad('The form has no boundary in its Content-Type.')
+    throw badRequest('The form has no boundary in its Content-Type.')
   }
 }

@@ -5,8 +5,8 @@ import { type Model, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { StoredRecord } from '../context.ts'
-import { isReachAnswer, isReadable } from './changes.ts'
 import { mergedFields } from './merge.ts'
+import { isReachAnswer, isReadable } from './units.ts'
 
 /** The answer to a merge: the record, and the fields that other requests had changed since. */
 export interface MergeResult {
@@ -14,7 +14,7 @@ export interface MergeResult {
   merged: string[]
 }
 
-interface Parts {
+interface Dependencies {
   /** Rebuilds a record at a version; undefined if the journal does not keep it. */
   rebuild(id: number, version: number, user: User): Promise<StoredRecord | undefined>
   /** Whether the user may read the record now, or could read it when it was deleted. */
@@ -22,7 +22,7 @@ interface Parts {
 }
 
 /** Builds the answer to a write from the rows of its unit, or from the stored result of an idempotency key. */
-export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
+export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) {
   const decode = rowDecoder(model) as (row: Row) => StoredRecord
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 

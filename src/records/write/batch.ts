@@ -12,8 +12,8 @@ import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
 import type { Collections, Records } from '../records.ts'
-import { isReachAnswer } from './changes.ts'
 import { explainFault } from './reason.ts'
+import { isReachAnswer } from './units.ts'
 
 /** One operation of a batch. */
 export type BatchOperation =
@@ -23,8 +23,6 @@ export type BatchOperation =
 
 /** Bytes of all results together. Without a limit, small changes to many large records would return all of them. */
 const MAX_ANSWER_BYTES = 16_777_216
-/** Milliseconds that a batch may plan or replay before it yields to other requests. */
-export const PLANNED_MS = 5
 
 /** Invalid operations after which no more are looked for. */
 const MAX_FAULTS = 100
@@ -33,7 +31,7 @@ const MAX_FAULTS = 100
 const LOOKED_UP = 20
 
 /** Dependencies of a batch. */
-interface Parts {
+interface Dependencies {
   storage: Storage
   models: Models
   collections: Collections
@@ -59,7 +57,7 @@ export class InvalidOperations extends Failure {
 }
 
 /** Writes changes to any models as one unit, all or none. Each operation is validated as if it were sent alone. */
-export function createBatch({ storage, models, collections, missingModel }: Parts) {
+export function createBatch({ storage, models, collections, missingModel }: Dependencies) {
   async function write(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
     if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
     const { shapes, joined, planned } = await plan(operations, caller)
@@ -96,7 +94,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     const made = new Map<string, CreatedRecord>()
     const planned: PlannedWrite[] = []
     const faults: Failure[] = []
-    const yielder = new Yielder(PLANNED_MS)
+    const yielder = new Yielder()
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
       const planning = at(index, () => {
@@ -139,7 +137,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
         const kept = { rows: [steps[index] as Row[]], isCurrent }
         return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, caller)
       })
-    const yielder = new Yielder(PLANNED_MS)
+    const yielder = new Yielder()
     for (let from = 0; from < operations.length; from += LOOKED_UP) {
       const some = operations.slice(from, from + LOOKED_UP)
       answers.push(...(await Promise.all(some.map((operation, index) => answer(operation, from + index)))))

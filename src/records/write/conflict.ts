@@ -8,7 +8,7 @@ import type { Row } from '../../storage/storage.ts'
 import type { StoredRecord } from '../context.ts'
 import { requireBounds } from './links.ts'
 
-interface Parts {
+interface Dependencies {
   model: Model
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
@@ -20,7 +20,7 @@ interface Parts {
 const WHOLE: Selection = { expand: [] }
 
 /** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
-export function createConflictThrower({ model, journal, requireReachable, findReadable }: Parts) {
+export function createConflictThrower({ model, journal, requireReachable, findReadable }: Dependencies) {
   return async function throwConflict(
     id: number,
     version: number | undefined,

@@ -31,7 +31,7 @@ const MAX_RECORDS = 100_000
 /** More than so many ids have. */
 const MAX_BYTES = 16_777_216
 
-interface Parts {
+interface Dependencies {
   storage: Storage
   access: Access
   /** The models as a user sees them. */
@@ -58,7 +58,13 @@ interface Referring {
 }
 
 /** Finds out what deletes would do to other records, without doing it. */
-export function createDeletePreview({ storage, access, modelsOf, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
+export function createDeletePreview({
+  storage,
+  access,
+  modelsOf,
+  findSeconds,
+  maxRecords = MAX_RECORDS,
+}: Dependencies) {
   async function preview(targets: Target[], caller: Caller): Promise<DeletePreview> {
     return summary(await referring(targets, caller))
   }

@@ -12,7 +12,7 @@ interface Holes {
   sent(name: string): unknown
 }
 
-/** Conditions on the record: `reached` selects it if the user may update it, `isRead` holds if they may read it. */
+/** Conditions on the record: `reached` selects it if the user may update it, `mayRead` holds if they may read it. */
 interface Reached {
   reached: Condition
   mayRead: Condition

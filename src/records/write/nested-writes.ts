@@ -10,8 +10,8 @@ import type { Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Collections, Records } from '../records.ts'
-import { at, type BatchOperation, InvalidOperations, PLANNED_MS } from './batch.ts'
-import { isAffectedByDelete } from './changes.ts'
+import { at, type BatchOperation, InvalidOperations } from './batch.ts'
+import { isAffectedByDelete } from './units.ts'
 
 /** What an update does with the records that refer to the updated one; in this order. */
 const KINDS = ['delete', 'update', 'create'] as const
@@ -26,7 +26,7 @@ interface Child {
   place: string
 }
 
-interface Parts {
+interface Dependencies {
   models: Models
   collections: Collections
   batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]>
@@ -43,7 +43,7 @@ export const hasChildren = ({ inverses }: Model, data: unknown) =>
   inverses.some(({ name }) => Object.hasOwn(Object(data), name))
 
 /** Writes a record together with records that refer to it: one batch, all or nothing. */
-export function createNestedWriter({ models, collections, batch }: Parts) {
+export function createNestedWriter({ models, collections, batch }: Dependencies) {
   return {
     create(model: Model, data: Row, caller: Caller): Promise<StoredRecord> {
       const { own, related } = divide(model, data)
@@ -113,7 +113,7 @@ export function createNestedWriter({ models, collections, batch }: Parts) {
   }
 
   async function requireOwnChildren(children: Child[], id: number, caller: Caller): Promise<void> {
-    const yielder = new Yielder(PLANNED_MS)
+    const yielder = new Yielder()
     for (const [index, child] of children.entries()) {
       await at(index + 1, () => requireOwn(child, id, caller))
       if (yielder.isDue) await yielder.yield()

@@ -6,7 +6,7 @@ import type { Row, TableDialect } from '../../storage/storage.ts'
 import { computedKey } from '../../tables/computed.ts'
 import { fieldsWithKey, orderColumn } from '../../tables/order-columns.ts'
 
-/** The sort keys that are written with a record, where they have columns; see `tables/order-columns.ts`. */
+/** The order keys that are written with a record, where they have columns; see `tables/order-columns.ts`. */
 export function createOrderKeys(model: Model, dialect: TableDialect) {
   const fields = fieldsWithKey(model, dialect)
   const stored = fields.filter((field) => !field.computed)

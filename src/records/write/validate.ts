@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { boundFaults, newAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
 import type { Field, JsonSchema, Model } from '../../model/model.ts'
-import { createRules, updateRules } from '../../model/rules.ts'
+import { schemaForCreate, schemaForUpdate } from '../../model/write-schemas.ts'
 import type { Row } from '../../storage/storage.ts'
 import { isLinksChange, parseLinksChange, takeIds } from './links.ts'
 
@@ -26,7 +26,7 @@ export function createValidators(model: Model): Validators {
   let recreate: ValidateFunction | undefined
   // Compiled on the first request: compiling two hundred models would delay the start by seconds.
   const rules = () => {
-    compiled ??= { create: compile(createRules(model)), update: compile(updateRules(model)) }
+    compiled ??= { create: compile(schemaForCreate(model)), update: compile(schemaForUpdate(model)) }
     return compiled
   }
   const check = (validate: ValidateFunction, data: unknown) => {
@@ -47,7 +47,7 @@ export function createValidators(model: Model): Validators {
     create: (data) => check(rules().create, data),
     update: checkUpdate,
     recreate: (data) => {
-      recreate ??= compile(createRules(withoutSecrets(model)))
+      recreate ??= compile(schemaForCreate(withoutSecrets(model)))
       check(recreate, data)
     },
     prepare: () => void rules(),

@@ -22,11 +22,11 @@ import type {
 } from '../storage.ts'
 import { startThread } from '../threads.ts'
 import { change, exclusively } from './changer.ts'
+import { compactCounts } from './compact-counts.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
 import { needsScan } from './explain.ts'
 import { explainOpening, toFault } from './faults.ts'
-import { foldCounts } from './fold-counts.ts'
 import { createDatabase } from './kysely.ts'
 import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
@@ -92,7 +92,7 @@ class PostgresStorage implements Storage {
     this.#url = url
     this.threadReads = { url, commits: new Int32Array(new SharedArrayBuffer(4)), connections: Connection.counter }
     this.#events = events
-    this.#stopFolding = foldCounts(
+    this.#stopFolding = compactCounts(
       (unit) => this.write(unit),
       (error) => events.onError?.('folding the counts of records', error),
     )
@@ -197,7 +197,11 @@ class PostgresStorage implements Storage {
     return this.#writeQueue.write(unit)
   }
 
-  async change<Input, Result>(job: Job<Input, Result>, input: Input, options: ChangeOptions = {}): Promise<Result> {
+  async runWriteJob<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    options: ChangeOptions = {},
+  ): Promise<Result> {
     const result = await change(this.#url, job, input, options)
     // Only the default changes tables that are served.
     if (job.mode) return result

@@ -1,7 +1,7 @@
 import { takeUpTo } from '../size.ts'
 import type { Row, SearchResult, Statement } from '../storage.ts'
 import { isConnectionLost, isLockTimeout, isRetryable, toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireUnchangedShapes } from './known-shapes.ts'
+import { READ_SHAPES, requireUnchangedShapes } from './require-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 
 /** Only a table that is being changed is locked against reads: its reads move to the patient connection soon. */
@@ -120,7 +120,7 @@ export class Reader {
     this.#waiting++
     try {
       const connection = await this.#patient.get()
-      const { error, results } = await connection.runAllOnce([statement, KNOWN_SHAPES])
+      const { error, results } = await connection.runAllOnce([statement, READ_SHAPES])
       if (error) throw error
       const [rows, shapes] = results as [Row[], Row[]]
       requireUnchangedShapes(shapes, known)

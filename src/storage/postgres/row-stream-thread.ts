@@ -4,7 +4,7 @@ import type { RowStreamTask } from '../row-streams.ts'
 import { cancelled, type Row, StorageFault } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireExpectedShapes } from './known-shapes.ts'
+import { READ_SHAPES, requireExpectedShapes } from './require-shapes.ts'
 
 /** Rows per FETCH. */
 const ROWS = 200
@@ -24,7 +24,7 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   const say = (sql: string, parameters: readonly unknown[] = []) => connection.runUnprepared({ sql, parameters })
   const ends = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  requireExpectedShapes(await connection.runUnprepared(KNOWN_SHAPES), task.shapes)
+  requireExpectedShapes(await connection.runUnprepared(READ_SHAPES), task.shapes)
   await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
   await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
   for (let isOver = false; !isOver; ) {

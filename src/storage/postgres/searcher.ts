@@ -4,7 +4,7 @@ import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { isConnectionLost, isRetryable, toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireExpectedShapes } from './known-shapes.ts'
+import { READ_SHAPES, requireExpectedShapes } from './require-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 import { ROLLBACK } from './transaction.ts'
 
@@ -88,7 +88,7 @@ export class PostgresSearcher implements Searcher {
     const timeout = Math.max(1, Math.ceil(ms))
     const say = (sql: string) => ({ sql, parameters: [] })
     const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
-    const searched = connection.runAllOnce([...limits, KNOWN_SHAPES, statement])
+    const searched = connection.runAllOnce([...limits, READ_SHAPES, statement])
     // The timeout holds for the ROLLBACK too. If it fails, the connection is still in the transaction: it is given up.
     await connection.run(ROLLBACK).catch(() => connection.destroy())
     const { results, error } = await searched

@@ -1,5 +1,5 @@
-import { KNOWN_SHAPES } from './known-shapes.ts'
 import type { Reader } from './reader.ts'
+import { READ_SHAPES } from './require-shapes.ts'
 
 /** How often to check whether another node has changed tables. */
 const POLL_MS = 200
@@ -24,7 +24,7 @@ export class Shapes {
 
   async refresh(): Promise<void> {
     const assumed = this.#assumed
-    const rows = await this.#reader.all(KNOWN_SHAPES)
+    const rows = await this.#reader.all(READ_SHAPES)
     // What was read before shapes were assumed is older than these.
     if (assumed === this.#assumed) this.#set(new Map(rows.map(({ tbl, shape }) => [tbl, shape])))
   }

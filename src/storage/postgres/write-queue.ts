@@ -96,10 +96,10 @@ export class WriteQueue {
   /** The next units to write; the kinds take turns. */
   #nextGroup(): PendingUnit[] {
     if (this.#pending.countOfKind(other(this.#turn)) > 0) this.#turn = other(this.#turn)
-    const most = this.#turn === 'alone' ? 1 : MAX_GROUP
+    const maxUnits = this.#turn === 'alone' ? 1 : MAX_GROUP
     const group: PendingUnit[] = []
     let characters = 0
-    while (group.length < most && characters < MAX_GROUP_CHARACTERS) {
+    while (group.length < maxUnits && characters < MAX_GROUP_CHARACTERS) {
       const one = this.#pending.next(this.#turn)
       if (!one) break
       characters += one.size

@@ -23,7 +23,7 @@ const LONGEST_MS = 2 ** 31 - 1
 const AGAIN_MS = 1000
 const AFTER_FAILURE_MS = 10_000
 
-interface Parts {
+interface Dependencies {
   searches: Pick<Searches, 'whileIdle'>
   rowStreams: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
   /** Copies the log into the database as far as no reader is in the way, without blocking anything. */
@@ -38,13 +38,13 @@ interface Parts {
  * searches and exports would let it grow forever.
  */
 export class Checkpointer {
-  readonly #parts: Parts
+  readonly #parts: Dependencies
   readonly #maxBytes: number
   #isRunning = false
   #isClosed = false
   #notBefore = 0
 
-  constructor(parts: Parts, maxBytes = MAX_LOG_BYTES) {
+  constructor(parts: Dependencies, maxBytes = MAX_LOG_BYTES) {
     this.#parts = parts
     this.#maxBytes = maxBytes
   }

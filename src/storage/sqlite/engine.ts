@@ -61,7 +61,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
     checkpointer.logSize(logBytes)
   })
   const copyLog = () => jobPool.run(CHECKPOINT, { file })
-  const truncateLog = () => writeQueue.emptyLog()
+  const truncateLog = () => writeQueue.truncateLog()
   const onError = (error: unknown) => events.onError?.('emptying the write-ahead log', error)
   const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
   return new SqliteStorage({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
@@ -83,7 +83,7 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
   }
 }
 
-interface Parts {
+interface Dependencies {
   file: string
   commits: Int32Array
   reader: Reader
@@ -112,7 +112,7 @@ class SqliteStorage implements Storage {
   readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
-  constructor({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Parts) {
+  constructor({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Dependencies) {
     this.#file = file
     this.threadReads = { file, commits }
     this.#reader = reader
@@ -177,7 +177,7 @@ class SqliteStorage implements Storage {
     return this.#writeQueue.write(unit)
   }
 
-  async change<Input, Result>(
+  async runWriteJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
     { beforeCommit, afterCommit }: ChangeOptions = {},

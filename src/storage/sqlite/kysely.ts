@@ -9,10 +9,10 @@ class ManyConnections extends SqliteAdapter {
   }
 }
 
-const SPEECH: KyselyParts = {
+const KYSELY_PARTS: KyselyParts = {
   createAdapter: () => new ManyConnections(),
   createIntrospector: (db) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 }
 
-export const createDatabase = (execute: Execute) => createKysely(SPEECH, DIALECT, execute)
+export const createDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)

@@ -65,8 +65,8 @@ export class WriteQueue {
   }
 
   /** Truncates the write-ahead log; resolves with false if a reader still needs it. */
-  emptyLog(): Promise<boolean> {
-    return this.#between({ emptyLog: true })
+  truncateLog(): Promise<boolean> {
+    return this.#between({ truncateLog: true })
   }
 
   /** Sends a request between two groups. */

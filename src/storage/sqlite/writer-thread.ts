@@ -11,7 +11,7 @@ import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 export type WriterRequest =
   | { group: PackedUnits }
   | { job: JobModule; input: unknown }
-  | { emptyLog: true }
+  | { truncateLog: true }
   | { close: true }
 export type WriterAnswer =
   | { ready: true }
@@ -69,7 +69,7 @@ async function answerTo(writer: Writer, question: WriterRequest): Promise<void> 
       })
     })
     answer({ result })
-  } else if ('emptyLog' in question) answer({ result: writer.emptyLog() })
+  } else if ('truncateLog' in question) answer({ result: writer.truncateLog() })
   else {
     writer.close()
     port.close()

@@ -88,7 +88,7 @@ export class Writer {
   }
 
   /** Copies the log into the file and truncates it; returns false if a reader still needs the log. */
-  emptyLog(): boolean {
+  truncateLog(): boolean {
     // Do not wait for a reader with a long-lived snapshot, such as a backup: all writes would wait as well.
     this.#sqlite.pragma('busy_timeout = 50')
     try {
@@ -190,9 +190,9 @@ export class Writer {
     }
   }
 
-  #steps(steps: Unit['steps'], most = Number.POSITIVE_INFINITY): Row[][] {
+  #steps(steps: Unit['steps'], maxBytes = Number.POSITIVE_INFINITY): Row[][] {
     const results: Row[][] = []
-    let left = most
+    let left = maxBytes
     for (const [index, step] of steps.entries()) {
       const rows = this.#step(resolveRefs(step, results), index)
       if (step.must && rows.length === 0) throw new StorageFault('no-row', 'A step has found nothing.', { step: index })

@@ -1,11 +1,11 @@
 import type { Unit } from '../storage.ts'
 
 /** How often counts are folded, and how many rows at a time. */
-const FOLD_MS = 60_000
+const COMPACT_MS = 60_000
 const AT_A_TIME = 5000
 
 /** Sums up rows that no transaction is updating into one row per block, so that a total has few rows to add. */
-const FOLD = `
+const COMPACT = `
   WITH cold AS (
     DELETE FROM dossier_counts WHERE ctid IN (
       SELECT ctid FROM dossier_counts WHERE slot <> 0 LIMIT ? FOR UPDATE SKIP LOCKED
@@ -16,13 +16,13 @@ const FOLD = `
   ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + excluded.live`
 
 /** Folds counts periodically. Returns a function that stops it. */
-export function foldCounts(
+export function compactCounts(
   write: (unit: Unit) => Promise<unknown>,
   onError: (error: unknown) => void,
-  foldMs = FOLD_MS,
+  intervalMs = COMPACT_MS,
 ): () => void {
   // After an error, the next run folds the rows: totals are correct in any case.
-  const fold = () => write({ steps: [{ sql: FOLD, parameters: [AT_A_TIME] }] }).catch(onError)
-  const timer = setInterval(fold, foldMs).unref()
+  const compact = () => write({ steps: [{ sql: COMPACT, parameters: [AT_A_TIME] }] }).catch(onError)
+  const timer = setInterval(compact, intervalMs).unref()
   return () => clearInterval(timer)
 }

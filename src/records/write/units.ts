@@ -47,7 +47,7 @@ interface Recreated {
 }
 
 /** Builds the units of work that write the records of one model. */
-export function createChanges({ storage: { db }, access }: RecordsContext, model: Model) {
+export function createUnitBuilder({ storage: { db }, access }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
   const unrestricted = unrestrictedModel(model)
@@ -245,7 +245,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
 }
 
 /** Column of the step that checks what was written: whether the user may read it. No field's name has `__`. */
-const MAY_READ = 'reach__isRead'
+const MAY_READ = 'reach__mayRead'
 
 /** Whether the user may read what was written; undefined if there was no need to check it. */
 export const isReadable = (rows: Row[][]): boolean | undefined => {

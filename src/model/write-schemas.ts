@@ -17,7 +17,7 @@ export const VERSION: JsonSchema = {
 }
 
 /** The data of a new record. */
-export function createRules(model: Model): JsonSchema {
+export function schemaForCreate(model: Model): JsonSchema {
   const required = model.fields.filter((field) => field.required && !field.readOnly).map((field) => field.name)
   return dataRules(
     byField(model.fields, (field) => writtenValue(field, true)),
@@ -26,7 +26,7 @@ export function createRules(model: Model): JsonSchema {
 }
 
 /** The data of an update: the version that was read, and the changed fields. */
-export function updateRules(model: Model): JsonSchema {
+export function schemaForUpdate(model: Model): JsonSchema {
   const fields = byField(model.fields, (field) => writtenValue(field, false))
   return dataRules({ id: ID, version: VERSION, ...fields }, ['version'])
 }

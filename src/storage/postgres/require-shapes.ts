@@ -1,7 +1,7 @@
 import { type Row, type SearchOptions, staleShape } from '../storage.ts'
 
 /** Query for the current shapes of tables, to check that a statement still fits them. */
-export const KNOWN_SHAPES = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
+export const READ_SHAPES = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
 
 /** Throws if the actual shape of any table is not the known one. */
 export function requireUnchangedShapes(actual: Row[], known: ReadonlyMap<unknown, unknown>): void {

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import type { Reader } from '../logic/values.ts'
+import type { FormatSettings } from '../logic/values.ts'
 
 /** How this user reads times, dates and numbers. It is the browser's way, until the user chooses another one. */
 
@@ -14,7 +14,7 @@ export const zone = signal(kept(ZONE_KEY, zones))
 export const locales = [...new Set([...navigator.languages, 'en-GB', 'en-US', 'de-DE', 'fr-FR', 'sv-SE'])]
 export const locale = signal(kept(LOCALE_KEY, locales))
 
-export const reader = computed<Reader>(() => ({ zone: zone.value, locale: locale.value }))
+export const formatSettings = computed<FormatSettings>(() => ({ zone: zone.value, locale: locale.value }))
 
 export function chooseZone(name: string): void {
   localStorage.setItem(ZONE_KEY, name)
