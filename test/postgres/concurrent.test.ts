@@ -242,7 +242,7 @@ if (isThere) {
     const told: Error[] = []
     const failing = Object.assign(Object.create(storage), {
       exclusively: (work: () => Promise<unknown>) => work(),
-      change: (given: { name: string }, ...rest: never[]) =>
+      runWriteJob: (given: { name: string }, ...rest: never[]) =>
         given.name === 'validateReferences' || given.name === 'dropIndexes'
           ? Promise.reject(told.length === 0 ? new Error('odd') : new StorageFault('busy', 'x'))
           : (storage.runWriteJob as AnyJob).apply(storage, [given, ...rest] as never[]),
