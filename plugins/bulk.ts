@@ -21,6 +21,7 @@ import {
   parseExport,
   parseFileFormat,
   parseImport,
+  requireFormatFor,
   XLSX_TYPE,
 } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
@@ -132,6 +133,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         cleanups.push(received.clear)
         const isNamed = received.name !== undefined && !('format' in request.query)
         const format = isNamed ? parseUploaded(received, request.query) : {}
+        requireFormatFor({ ...importing, ...format })
         const sent = key !== undefined && {
           username,
           key,

@@ -23,7 +23,7 @@ written, and the faults are listed by line and field. Works beside a running ser
   --delimiter comma|semicolon|tab
   --columns a,,b           what the columns are, whatever the first line says; nothing leaves one out
   --zone Europe/Oslo       of times that name no zone
-  --decimal comma|point    what stands before the fraction of numbers
+  --decimal comma|point    what stands before the fraction of numbers in a CSV file
   --as NAME                in the name of this user, with their rights; else of the admin
 
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.

@@ -138,16 +138,25 @@ export function parseImport(parameters: Parameters) {
   if (columns !== undefined && typeof columns !== 'string')
     throw badRequest('The query parameter "columns" must be given once, as names separated by commas.')
   const file = parseFileFormat(parameters)
-  if (columns !== undefined && file.format === 'ndjson') throw badRequest('"columns" is for csv and xlsx.')
   const zone = named === undefined ? undefined : parseZone(named)
-  return {
-    ...file,
-    key,
-    zone,
-    decimal: parseDecimalSign(parameters),
-    columns: columns?.split(','),
-    dryRun: isAsked(parameters, 'dryRun'),
-  }
+  const decimal = parseDecimalSign(parameters)
+  const names = columns?.split(',')
+  if (names?.every((name) => name.trim() === '')) throw badRequest('"columns" must name at least one column.')
+  const options = { ...file, key, zone, decimal, columns: names, dryRun: isAsked(parameters, 'dryRun') }
+  requireFormatFor(options)
+  return options
+}
+
+/** Throws if an option has no meaning for the format of the file. */
+export function requireFormatFor({ format, columns, decimal }: FormatOptions): void {
+  if (columns && format === 'ndjson') throw badRequest('"columns" is for csv and xlsx.')
+  if (decimal && format !== 'csv') throw badRequest('"decimal" is for csv: numbers in other formats have a point.')
+}
+
+interface FormatOptions {
+  format: BulkFormat
+  columns: string[] | undefined
+  decimal: DecimalSign | undefined
 }
 
 function parseDecimalSign({ decimal: named }: Parameters): DecimalSign | undefined {

@@ -61,6 +61,16 @@ const COUNT = {
   },
   audit: false,
 }
+const LEVEL = {
+  type: 'object',
+  properties: {
+    rate: { type: 'string', format: 'decimal', unique: true },
+    since: { type: 'string', format: 'date-time', unique: true },
+    above: { type: 'integer', reference: 'a.Level' },
+    others: { type: 'array', items: { type: 'integer', reference: 'a.Level' } },
+  },
+  audit: false,
+}
 const THING = { type: 'object', properties: { other: { type: 'integer', reference: 'a.Thing' } }, audit: false }
 const HEADINGS = [
   'id',
@@ -82,6 +92,7 @@ const HEADINGS = [
 const MODELS = {
   'a.State.json': STATE,
   'a.Count.json': COUNT,
+  'a.Level.json': LEVEL,
   'a.Thing.json': THING,
   'a.Company.json': COMPANY,
   'a.Hidden.json': HIDDEN,
@@ -366,6 +377,7 @@ t.test('spreadsheets', async (t) => {
     )
     for (const [query, body, errors] of [
       ['decimal=comma', 'n\n12.50\n', { '2.n': /with a comma before its fraction/ }],
+      ['decimal=comma', 'n\nten\n', { '2.n': /such as 1234,5/ }],
       ['decimal=point', 'n\n"1.234,5"\n', { '2.n': /with a point before its fraction/ }],
       ['decimal=comma', 'price\n12.50\n', { '2.price': /with a comma before its fraction/ }],
       ['decimal=comma', 'some\n1.5; 2\n', { '2.some': /with a comma before its fraction/ }],
@@ -386,6 +398,28 @@ t.test('spreadsheets', async (t) => {
     const form = new FormData()
     form.set('file', new Blob([sheetOf(['name'], ['Form'])]), 'people.xlsx')
     t.match(await post(admin, '/ws/rest/a.Person/import', form, ''), { body: { data: [{ created: 1 }] } })
+    t.match(await post(admin, '/ws/rest/a.Person/import?decimal=comma', form, ''), {
+      status: 400,
+      body: { message: /"decimal" is for csv/ },
+    })
+  })
+
+  await t.test('a reference is found by numbers and times as they are read in other columns', async (t) => {
+    const level = (query: string, rows: string) =>
+      post(
+        admin,
+        `/ws/rest/a.Level/import?delimiter=semicolon&decimal=comma&zone=Europe/Oslo${query}`,
+        rows,
+        'text/csv',
+      )
+    await level('', 'rate;since\n1,5;2026-01-01 10:00\n1.500;2026-01-01 09:00\n')
+    const linked = 'rate;above.rate;others.rate\n7;1.500;"1,5; 1.500"\n'
+    t.match(await level('', linked), { body: { data: [{ created: 1 }] } })
+    t.match(await level('', 'rate;above.since\n8;2026-01-01 10:00\n'), { body: { data: [{ created: 1 }] } })
+    t.match((await admin.get('/ws/rest/a.Level?fields=above,others&rate[in]=7,8&sort=id')).body.data, [
+      { above: 2, others: [1, 2] },
+      { above: 1 },
+    ])
   })
 
   await t.test('a look at a file before it is imported', async (t) => {

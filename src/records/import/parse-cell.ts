@@ -32,14 +32,14 @@ export interface CellReading {
 }
 
 /** Parses a cell by the type of its field; an empty cell is null. The model's rules are checked later. */
-export function cellValue(field: Field, cell: Cell, reading: CellReading = {}): unknown {
+export function cellValue(field: Field, cell: Cell, reading: CellReading): unknown {
   const { type } = field
   if (cell instanceof CellFault) return cell
   if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
   if (type === 'string') return cell === '' ? null : textValue(field, cell as string, reading)
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
-  if (field.links) return severalValues(ID_FIELD, text)
+  if (field.links) return severalValues(ID_FIELD, text, reading)
   if (type === 'boolean') return parseBoolean(text)
   if (type === 'array') return listValue(field, text, reading)
   if (type === 'object') return parseDocument(text)
@@ -50,7 +50,7 @@ export function cellValue(field: Field, cell: Cell, reading: CellReading = {}): 
 const BETWEEN = ';'
 
 /** Parses a cell with several values, `3;4` or a JSON array, each by the type of a field. */
-export function severalValues(field: Field, cell: Cell, reading: CellReading = {}): unknown {
+export function severalValues(field: Field, cell: Cell, reading: CellReading): unknown {
   if (cell instanceof CellFault) return cell
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   if (cell.trim().startsWith('[')) return parseDocument(cell)
@@ -115,7 +115,7 @@ function parseNumber(cell: string, { decimal }: CellReading): number | CellFault
   const known = plainNumber(cell, decimal)
   if (known === undefined && decimal) return wrongSign(decimal)
   const text = known ?? cell
-  if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
+  if (!NUMBER.test(text)) return new CellFault(`must be a number such as ${decimal === 'comma' ? '1234,5' : '1234.5'}`)
   const plain = text
     .replace(/^\+/, '')
     .replace(/^(-?)\./, '$10.')

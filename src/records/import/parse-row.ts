@@ -54,9 +54,7 @@ export function checkColumns(names: string[], model: Model, models: Models, comp
 /** Maps columns to fields and cells to values. */
 export function createRowParser({ model, models, format, zone, decimal }: CheckContext, complain: ReportFault) {
   const isTable = format !== 'ndjson'
-  // Numbers of a spreadsheet have a point already.
-  const sign = format === 'csv' ? decimal : undefined
-  const reading = { offset: zone === undefined ? undefined : zoneOffset(zone), decimal: sign }
+  const reading = { offset: zone === undefined ? undefined : zoneOffset(zone), decimal }
   const columns = new Map<string, ImportColumn | CellFault>()
 
   function parseRow({ line, values }: FileRow): ParsedRow {
@@ -86,7 +84,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
 
   function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {
     if (!target) return cellValue(field, cell, reading)
-    return field.links ? severalValues(by, cell) : cellValue(by, cell)
+    return field.links ? severalValues(by, cell, reading) : cellValue(by, cell, reading)
   }
 
   function faultIn({ data }: ParsedRow, { field, target, by }: NamedColumn, value: unknown): string | undefined {
