@@ -6,6 +6,8 @@ export interface State {
   newest: number
   /** number of the last change of a table; null if there was none */
   tables: number | null
+  /** when the last backup was restored; null if none was. Restored records have other versions, which no change tells */
+  restored: number | null
 }
 
 const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | undefined> }>()
@@ -27,8 +29,11 @@ export function readState(storage: Storage): Promise<State | undefined> {
 
 async function readNewest(storage: Storage): Promise<State | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
-  const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
-  return newest !== null && newest <= settled ? { newest, tables } : undefined
+  const { newest, settled, tables, restored } = row as Omit<State, 'newest'> & {
+    newest: number | null
+    settled: number
+  }
+  return newest !== null && newest <= settled ? { newest, tables, restored } : undefined
 }
 
 /** More changes are not looked at: the answer is that something has changed. */

@@ -16,7 +16,8 @@ type SqlPrimitive = string | number | null
 export interface Dialect {
   /**
    * Statement for the number of the `newest` visible change. All changes up to `settled` are visible: no transaction in
-   * progress can still commit a lower one. `tables` is the number of the last change of a model's table.
+   * progress can still commit a lower one. `tables` is the number of the last change of a model's table, `restored` the
+   * time at which a backup was last restored.
    */
   lastChange: string
 

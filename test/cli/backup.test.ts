@@ -249,6 +249,7 @@ t.test('after a restore nothing that was given since the backup is given again',
   const folder = makeFolder(t, {
     'contacts.Contact.json': CONTACT,
     'a.Plain.json': { type: 'object', history: false, properties: { text: { type: 'string' } } },
+    'a.Other.json': { type: 'object', properties: { text: { type: 'string' } } },
   })
   const run = runner(folder)
   const [plain, contact] = ['/ws/rest/a.Plain', CONTACTS]
@@ -275,6 +276,7 @@ t.test('after a restore nothing that was given since the backup is given again',
       know(path, (await before.put(path, path === contact ? { firstName: 'lost' } : { text: 'lost' })).body.data[0])
   }
   know(contact, (await before.post(`${contact}/5/restore`, {})).body.data[0])
+  const found = (await before.get(contact)).headers.get('etag') as string
   await first.close()
 
   /** Nothing that was known of what is lost fits what is there, now or later. */
@@ -283,6 +285,9 @@ t.test('after a restore nothing that was given since the backup is given again',
     t.match((await client.get(`${contact}/2?version=0`)).body.data, [{ firstName: 'changed', lastName: null }])
     t.match((await client.get(`${contact}/2?version=1`)).body.data, [{ lastName: 'first' }], 'the past is there')
     t.match((await client.get(`${contact}/2`)).body.data, [{ firstName: 'changed', lastName: 'first' }])
+    // The newest change has a higher number than the one that the tag tells, and it is of another model.
+    await client.put('/ws/rest/a.Other', { text: 'new' })
+    t.equal((await client.send('GET', contact, undefined, { 'if-none-match': found })).status, 200, 'other records')
     for (let round = 0; round < 4; round++) {
       for (const [address, versions] of lost)
         for (const version of versions) {
@@ -322,6 +327,7 @@ t.test('after a restore nothing that was given since the backup is given again',
     const elsewhere = makeFolder(t, {
       'contacts.Contact.json': CONTACT,
       'a.Plain.json': { type: 'object', history: false, properties: { text: { type: 'string' } } },
+      'a.Other.json': { type: 'object', properties: { text: { type: 'string' } } },
     })
     t.match(await runner(elsewhere)('restore', [copy, '--create']), { code: 0 })
     const app = await startApp(t, { folder: elsewhere })

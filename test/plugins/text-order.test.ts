@@ -197,6 +197,19 @@ t.test('a text that is changed at the shell is sorted soon', async (t) => {
   t.equal((await client.get(`${PEOPLE}/3/history`)).body.data.length, 2, 'the change is in the history once')
 })
 
+t.test('a find has no ETag while its order may still change', sqliteOnly, async (t) => {
+  const service = await startApp(t, { models: { 'o.Person.json': { type: 'object', properties: { name: text } } } })
+  const client = await service.login()
+  await client.put(PEOPLE, { name: 'Öl' })
+  const tag = async () => (await client.get(`${PEOPLE}?sort=name`)).headers.get('etag')
+  t.type(await tag(), 'string')
+  // As a change at a shell notes it.
+  await atShell(service.config, `INSERT INTO dossier_unsorted (tbl, id) VALUES ('o__Person', 1)`)
+  t.equal(await tag(), null)
+  await atShell(service.config, 'DELETE FROM dossier_unsorted')
+  t.type(await tag(), 'string')
+})
+
 t.test('a failure to make keys is told, and what is left behind does not matter', sqliteOnly, async (t) => {
   const service = await startApp(t, { models: person({ ...text, index: true }) })
   await sql`INSERT INTO dossier_unsorted (tbl, id) VALUES ('o__Gone', 1), ('o__Person', 9)`.execute(service.db)

@@ -24,7 +24,7 @@ const SHORT = 1000
 
 export const DIALECT: Dialect = {
   lastChange: `SELECT (SELECT max(change) FROM dossier_changes) AS newest, dossier_settled() AS settled,
-    (SELECT max(id) FROM dossier_migrations) AS tables`,
+    (SELECT max(id) FROM dossier_migrations) AS tables, (SELECT max(gap) FROM dossier_restores) AS restored`,
 
   /** Long texts are matched by a regular expression, whose time grows only linearly with the length. */
   like(key, pattern) {
