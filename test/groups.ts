@@ -91,7 +91,6 @@ export const PARTS = [
   'lib/seen',
   'lib/limiter',
   'model/formats',
-  'model/load',
   'model/parse',
   'page/children',
   'page/draft',

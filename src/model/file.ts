@@ -17,7 +17,7 @@ export type FileFault = Omit<Fault, 'file'>
 export interface RawModel {
   file: string
   name: string
-  /** SHA-256 of the file's bytes */
+  /** SHA-256 of the file's bytes; of a module that imports other files, of these too */
   hash: string
   raw: unknown
 }

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { type LoadHookSync, type ResolveHookSync, registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Fault, RawModel } from './file.ts'
 import { inverseTarget, type Model, tableName } from './model.ts'
+import { ModuleLoader } from './module-loader.ts'
 import { parseModel } from './parse.ts'
 
 const EXTENSIONS = ['.json', '.ts', '.js']
@@ -51,9 +50,10 @@ export async function readModels(
   const files = instead && !there.includes(instead.file) ? [...there, instead.file].sort() : there
   const faults = nameClashes(files)
   const raws: RawModel[] = []
+  const modules = new ModuleLoader()
   for (const file of files) {
     const own = instead?.file === file ? Buffer.from(instead.text) : undefined
-    const raw = await readModel(folder, file, own).catch((error: Error) => ({
+    const raw = await readModel(folder, { file, own, modules }).catch((error: Error) => ({
       file,
       pointer: '',
       message: error.message,
@@ -61,6 +61,7 @@ export async function readModels(
     if ('message' in raw) faults.push(raw)
     else raws.push(raw)
   }
+  await modules.close()
   for (const raw of raws) {
     const model = parseModel(raw)
     if (Array.isArray(model)) faults.push(...model)
@@ -167,7 +168,7 @@ const missingModel = (name: string, names: string[]) => `There is no model "${na
 
 export const modelName = (file: string) => file.slice(0, -extname(file).length)
 
-export const fileHash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+export const fileHash = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex')
 
 /** Throws if no model can have this name. */
 export function requireModelName(name: string): void {
@@ -181,13 +182,22 @@ export function requireModelName(name: string): void {
   if (name.length > MAX_NAME) throw new Error(`The name is longer than ${MAX_NAME} characters.`)
 }
 
-async function readModel(folder: string, file: string, own?: Buffer): Promise<RawModel> {
+interface FileToRead {
+  file: string
+  /** counts instead of what is in the folder */
+  own: Buffer | undefined
+  modules: ModuleLoader
+}
+
+async function readModel(folder: string, { file, own, modules }: FileToRead): Promise<RawModel> {
   const name = modelName(file)
   requireModelName(name)
   const path = resolve(folder, file)
   const bytes = own ?? (await readBytes(path))
   const hash = fileHash(bytes)
-  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash, bytes) }
+  if (extname(file) === '.json') return { file, name, hash, raw: parseJson(bytes) }
+  const { raw, imported } = await modules.load(path, bytes)
+  return { file, name, hash: imported.length === 0 ? hash : fileHash([hash, ...imported].join('\n')), raw }
 }
 
 const readBytes = (path: string) =>
@@ -215,28 +225,3 @@ export function parseJson(bytes: Buffer): unknown {
   if (key) throw new Error(`/${key.join('/')} stands here twice; the first one would be lost.`)
   return raw
 }
-
-/** Imports exactly the bytes that were hashed. The hash in the URL makes Node load a changed module again. */
-async function importModel(path: string, hash: string, source: Buffer): Promise<unknown> {
-  let module: { default?: unknown }
-  const address = `${pathToFileURL(path).href}?${hash}`
-  const format = path.endsWith('.ts') ? 'module-typescript' : 'module'
-  const load: LoadHookSync = (url, context, next) =>
-    url === address ? { format, source, shortCircuit: true } : next(url, context)
-  // Registered only for this import: hooks make every import slower.
-  const hooks = registerHooks({ resolve: findTypeBoxHere, load })
-  try {
-    module = await import(address)
-  } catch (error) {
-    throw new Error(`The module cannot be loaded: ${(error as Error).message}`)
-  } finally {
-    hooks.deregister()
-  }
-  if (module.default === undefined) throw new Error('The module must export the model by default.')
-  // Removes TypeBox's symbols; only the JSON Schema counts.
-  return JSON.parse(JSON.stringify(module.default))
-}
-
-/** Resolves TypeBox from this file, because a models folder may be anywhere, without a node_modules nearby. */
-const findTypeBoxHere: ResolveHookSync = (specifier, context, next) =>
-  next(specifier, specifier.startsWith('@sinclair/typebox') ? { ...context, parentURL: import.meta.url } : context)

@@ -40,7 +40,7 @@ export interface Model {
   audit: boolean
   /** whether the journal keeps the changes of its records */
   history: boolean
-  /** SHA-256 of its file */
+  /** SHA-256 of its file, and of what that imports */
   hash: string
   /** the roles that may perform each operation */
   access: Record<Operation, AccessRule[]>
@@ -106,7 +106,7 @@ export interface Inverse {
 /** Ids in one field. */
 export const MAX_LINKS = 1000
 
-/** What a field refers to, by one id or by several. */
+/** The model that a field refers to, by one id or by several. */
 export const fieldReference = ({ reference, links }: Pick<Field, 'reference' | 'links'>) => reference ?? links
 
 export type JsonSchema = { [keyword: string]: unknown }
@@ -183,7 +183,7 @@ export const isNumeric = ({ type, format }: Pick<Field, 'type' | 'format'>) =>
 export const isSearchable = ({ type, format, reference, writeOnly }: SearchableField) =>
   !writeOnly && (type === 'integer' ? reference === undefined : isText({ type, format }))
 
-/** What a text search looks at, if the file does not say it: what names a record, and the texts of the list. */
+/** The fields of a text search without the keyword `search`: the one that names a record, and the texts of the list. */
 export function defaultSearch({ fields, list, nameField }: Pick<Model, 'fields' | 'list' | 'nameField'>): string[] {
   const searchable = fields.filter(isSearchable)
   const texts = searchable.filter(({ type, name }) => type === 'string' && list.includes(name))

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
+import { startThread } from '../lib/threads.ts'
 import type { Storage } from '../storage/storage.ts'
 import { deserializeError, serializeError } from '../storage/thread-errors.ts'
-import { startThread } from '../storage/threads.ts'
 import type { FromThread, StorageRequest, ThreadRequest, ThreadStart, ToThread } from './messages.ts'
 import { RemoteCalls } from './remote-calls.ts'
 

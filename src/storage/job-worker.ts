@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import { lowerPriority } from '../lib/threads.ts'
 import type { JobAnswer, JobTask } from './job-pool.ts'
 import type { Database, Progress } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
-import { lowerPriority } from './threads.ts'
 
 /** The database that a job works with. */
 interface OpenDatabase {

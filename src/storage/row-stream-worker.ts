@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { lowerPriority } from '../lib/threads.ts'
 import type { RowStreamAnswer, RowStreamTask } from './row-streams.ts'
 import { cancelled, type Row, type RowText } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
-import { lowerPriority } from './threads.ts'
 
 /** Characters of a chunk, about. */
 const PIECE = 65_536

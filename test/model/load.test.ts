@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadModels } from '../../src/filters/load-models.ts'
-import { ModelFaults } from '../../src/model/load.ts'
+import { fileHash, ModelFaults } from '../../src/model/load.ts'
+import { ModuleLoader } from '../../src/model/module-loader.ts'
 import { CONTACT, type ModelFiles, makeFolder } from '../helper.ts'
 
 const TYPEBOX = `
@@ -171,13 +172,70 @@ t.test('references to models that nobody describes', async (t) => {
   t.match(error.message, /There is no model "a\.Tow"\. Did you mean "a\.Two"\?/)
 })
 
-t.test('a module is read once: what is served is what was hashed', async (t) => {
-  const folder = makeFolder(t, {
-    'a.Helper.ts': `import { title } from '../shared.ts'
-      export default { type: 'object', title, properties: { x: { type: 'string' as const } } }`,
+const module = (text: string) => `${text}\nexport default { type: 'object', properties: { x: { type: 'string' } } }`
+
+t.test('modules that do more than to export a model', async (t) => {
+  const never = 'await new Promise(() => {})'
+  const files: [file: string, content: string, message: RegExp][] = [
+    ['a.Careless.js', module("Promise.reject(new Error('nobody waits'))"), /^The module failed: nobody waits/],
+    ['a.Circle.js', 'const a = {}; a.a = a; export default a', /^The module cannot be loaded: Converting circular/],
+    ['a.Exit.js', module('process.exit(0)'), /^The module ended its process/],
+    ['a.Function.js', 'export default () => {}', /^The module must export the model by default/],
+    ['a.Import.js', module("import './nowhere.js'"), /^The module cannot be loaded: Cannot find module .*nowhere\.js/],
+    ['a.Later.js', module(`setTimeout(() => { throw null })\n${never}`), /^The module failed: null/],
+    ['a.Null.js', module('throw null'), /^The module cannot be loaded: null/],
+    ['a.Text.js', "export default 'text'", /must be object/],
+  ]
+  const shared = join(makeFolder(t, {}), 'shared.js')
+  writeFileSync(shared, "export const title = 'T'")
+  const error = await faultsOf(t, {
+    // A thread that is terminated writes no coverage; the one of this model ends with `a.Exit.js`.
+    'a.Different.ts': `import { title } from '${shared}'\n${TYPEBOX.replace("'Shirt'", 'title')}`,
+    'a.Also.ts': TYPEBOX,
+    'a.Before.js': module("setTimeout(() => { throw new Error('of the module before') }, 300)"),
+    'a.Between.js': module('await new Promise((resolve) => setTimeout(resolve, 600))'),
+    'a.Fine.ts': TYPEBOX,
+    ...Object.fromEntries(files.map(([file, content]) => [file, content])),
   })
-  const { writeFileSync } = await import('node:fs')
-  writeFileSync(join(folder, 'shared.ts'), "export const title: string = 'from elsewhere'")
-  const [model] = await loadModels(join(folder, 'models'))
-  t.match(model, { title: 'from elsewhere', fields: [{ name: 'x' }] })
+  t.strictSame(
+    error.faults.map(({ file }) => file),
+    files.map(([file]) => file),
+    'and no others',
+  )
+  for (const [file, , message] of files)
+    t.match(error.faults.find((fault) => fault.file === file)?.message, message, file)
+
+  const modules = new ModuleLoader(4000)
+  t.teardown(() => modules.close())
+  const path = join(makeFolder(t, { 'a.Thing.js': '' }), 'models/a.Thing.js')
+  const load = (text: string) => modules.load(path, Buffer.from(text))
+  await t.rejects(load(module(never)), /did not end within 4 seconds/)
+  await t.rejects(load(module('for (;;) {}')), /did not end within 4 seconds/)
+  t.match(await load(module('')), { raw: { type: 'object' }, imported: [] }, 'the next one is loaded all the same')
+})
+
+t.test('a module and what it imports are loaded anew, and both count', async (t) => {
+  const alone = `export default { type: 'object' as const, properties: { x: { type: 'string' } } }`
+  const folder = makeFolder(t, {
+    'a.Alone.ts': alone,
+    'a.First.ts': `import { title } from '../shared.ts'
+      export default { type: 'object', title, properties: { x: { type: 'string' as const } } }`,
+    'a.Second.ts': `import first from './a.First.ts'
+      export default { ...first, properties: { y: { type: 'string' } } }`,
+  })
+  const load = async (title: string) => {
+    writeFileSync(join(folder, 'names.cjs'), `exports.title = '${title}'`)
+    return await loadModels(join(folder, 'models'))
+  }
+  writeFileSync(join(folder, 'shared.ts'), `import names from './names.cjs'\nexport const title: string = names.title`)
+  const before = await load('earlier')
+  t.match(before, [{ title: 'Alone' }, { title: 'earlier', fields: [{ name: 'x' }] }, { fields: [{ name: 'y' }] }])
+  t.equal(before[0]?.hash, fileHash(Buffer.from(alone)), 'of a module alone as before')
+  t.strictSame(await load('earlier'), before)
+  const after = await load('later')
+  t.match(after, [{ title: 'Alone' }, { title: 'later' }, { title: 'later' }])
+  t.strictSame(
+    after.map(({ hash }, nth) => hash === before[nth]?.hash),
+    [true, false, false],
+  )
 })

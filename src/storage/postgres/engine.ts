@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { startThread } from '../../lib/threads.ts'
 import { JobPool } from '../job-pool.ts'
 import { readOrWrite } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
@@ -20,7 +21,6 @@ import type {
   StorageStats,
   Unit,
 } from '../storage.ts'
-import { startThread } from '../threads.ts'
 import { change, exclusively } from './changer.ts'
 import { compactCounts } from './compact-counts.ts'
 import { Connection } from './connection.ts'

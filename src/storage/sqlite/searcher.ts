@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../lib/threads.ts'
 import type { Searcher, SearchTask } from '../searches.ts'
 import { type SearchOptions, type SearchResult, type Statement, StorageFault } from '../storage.ts'
 import { deserializeError, serializeError } from '../thread-errors.ts'
-import { startThread } from '../threads.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
 /** The serving thread's side of a search thread, which runs one search at a time and can be stopped in the middle. */
