@@ -27,7 +27,7 @@ declare module 'fastify' {
 
 const ONLY_VERSION = { fields: [], expand: [] }
 
-/** What the answers of several plugins have in common, and the version that their requests name. */
+/** Headers that answers of several plugins have in common, and the version that requests name. */
 async function answerHeaders(app: FastifyInstance) {
   app.decorateRequest('matchedVersion', function (id, records) {
     const { user, headers } = this

@@ -123,7 +123,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   })
 }
 
-/** Of an expanded record the named fields; an id stays an id. */
+/** Picks the named fields of an expanded record; an id stays an id. */
 function only(value: unknown, names: Set<string>): unknown {
   if (Array.isArray(value)) return value.map((one) => only(one, names))
   if (typeof value !== 'object' || value === null) return value

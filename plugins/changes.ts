@@ -94,7 +94,7 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      // Who asks for no change wants to know where the feed stands.
+      // `limit=0` asks for the current position of the feed.
       const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
       if (given !== undefined) await feed.requireKnown(given, user)
       const since = given ?? (await firstPosition(user))

@@ -19,7 +19,7 @@ declare module 'fastify' {
     modelsOf: ModelsOf
     /** Makes something once for all users who see the same fields. */
     perVisibleModels<Made>(make: (view: VisibleModels) => Made): (user: User) => Made
-    /** What a user sees of a model. */
+    /** The fields of a model that a user sees. */
     visibleModel(model: Model): (user: User) => VisibleModel
     /** the `Records` of each model with all its fields */
     collections: Collections

@@ -23,7 +23,7 @@ const FilePreview = component(
   }),
 )
 
-/** What is in a file, before it is imported. */
+/** Shows the first rows of a file before it is imported. */
 async function files(app: FastifyInstance) {
   app.register(routes, { prefix: '/ws/files' })
 }

@@ -69,7 +69,7 @@ async function findEtags(app: FastifyInstance) {
   })
 
   const decidedByRoles = new Memo<boolean>(MAX_KNOWN)
-  /** What a find may give a user: often it depends on the roles alone, and many people get the same answer. */
+  /** The rights on which a user's finds depend: often only the roles, so that many users get the same answer. */
   function rightsOf(name: string, user: User): unknown {
     const roles = app.rolesKey(user)
     const scope = (one: string) => scopeFor(models.get(one) as Model, 'read', user)

@@ -222,7 +222,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       if (idempotency?.stored) return success({ hash: fileHash(Buffer.from(text)), served: true, why: [] })
       const writing = idempotentStorage(storage, idempotency)
       const saved = await saveLocked(storage, { model, by: username, writing }, async () => {
-        // Who comes too late is told at once: the checks below take long, and others wait for their turn.
+        // An outdated save fails at once: the checks below take long, and others wait for their turn.
         await files.requireUnchanged(model, hash)
         await requireCurrent(storage, config.MODELS_DIR, app.modelsStatus().behind)
         await requireServable(storage, await modelsWith(model, text).catch(asInvalid))

@@ -54,7 +54,7 @@ const Id = Type.Object({ id: Type.Integer({ minimum: 1, description: 'Identifier
 
 type Sent = Partial<ViewSettings> & { name: string }
 
-/** What was left out has its default. */
+/** Settings that are left out have their defaults. */
 const settingsIn = ({ name, role = '', kind = 'table', query = '', first = false }: Sent): ViewSettings => ({
   name,
   role,

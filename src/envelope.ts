@@ -81,7 +81,7 @@ export const FailureSchema = Type.Object(
 /** Media type of failures for clients that ask for it (RFC 9457). */
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The same failure as a problem of RFC 9457: its own members, and all that the envelope has. */
+/** Renders a failure as a problem of RFC 9457: its own members, and all that the envelope has. */
 export function problem(given: Failure, requestId: string) {
   const { status, ...others } = failure(given, requestId)
   return {

@@ -19,7 +19,7 @@ served, and who may do what. Changes nothing; works while the service runs. Exit
 or a change that is refused, 2 wrong usage.
 `
 
-/** What a model's file does to its data, and who may do what. */
+/** The effects of a model file on the data, the rights of each role, and warnings. */
 type CheckedModel = Report & { rights: RoleRights[]; warnings: string[] }
 
 interface Answer {

@@ -15,7 +15,7 @@ import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage, StorageFault } from '../storage/storage.ts'
 import type { CommandContext } from './command.ts'
 
-/** What a command needs to work on the records of a model. */
+/** Access to the records of a model, for a command. */
 export interface RecordsAccess {
   config: Config
   storage: Storage

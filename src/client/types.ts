@@ -3,7 +3,7 @@ export interface Stored {
   version: number
 }
 
-/** What is known of a model. */
+/** The types of a model. */
 export interface DossierModel {
   /** a record as it is read: `fields` may leave out some */
   row: Stored
@@ -34,7 +34,7 @@ export interface DossierOptions {
 /** A value that another operation of a batch creates. */
 export type Ref<Name extends string = string> = { $ref: string; readonly model?: Name }
 
-/** What `live` tells: first all records, then each change. */
+/** Events of `live`: first all records, then each change. */
 export type DossierEvent<Row> =
   | { type: 'load'; records: Row[] }
   | { type: 'change'; id: number; record: Row }

@@ -19,7 +19,7 @@ export interface DemoSize {
   orders: number
 }
 
-/** Of an order. */
+/** A line of an order. */
 interface Line {
   order: number
   product: number

@@ -54,7 +54,7 @@ function phrase(operator: OperatorName, values: unknown[], phrases: typeof IS_NO
   return (phrases[operator] as string).replace('##', () => describeValue(second)).replace('#', () => text)
 }
 
-/** What stands between the wildcards of a pattern that means "contains". */
+/** The text between the wildcards of a pattern that means "contains". */
 const withoutWildcards = (pattern: string) => /^%([^%_\\]*)%$/.exec(pattern)?.[1] ?? pattern
 
 function describeRelated({ step, matching, count, ids }: RelatedFilter): string {

@@ -21,7 +21,7 @@ export const OPERATOR_SQL: Record<SqlOperator, (key: RawBuilder<unknown>, values
 
 type AtLeast = (number: number) => Condition
 
-/** What operators say of a number of records, by what is known when so many are found. */
+/** Conditions on a number of records, built from "there are at least n", which needs no count of all. */
 export const COUNT_CONDITIONS: Partial<Record<SqlOperator, (atLeast: AtLeast, values: number[]) => Condition>> = {
   eq: (atLeast, [value = 0]) => all([atLeast(value), not(atLeast(value + 1))]),
   gt: (atLeast, [value = 0]) => atLeast(value + 1),

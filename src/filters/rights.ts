@@ -16,7 +16,7 @@ import { indexKeys } from '../tables/ddl.ts'
 import { describeFilter } from './describe-rule.ts'
 import { isRowRule, rowRules, ruleTemplate, unknownAttributes } from './rules.ts'
 
-/** What users with a role, and no other, may do with the records of a model. */
+/** The rights of users with one role, and no other, to the records of a model. */
 export interface RoleRights {
   role: string
   /** in words which records, by operation; no entry: none */
@@ -62,7 +62,7 @@ function describeRules(rules: AccessRule[], operation: Operation, context: { mod
   return each.includes('all') ? 'all' : [...new Set(each)].join(', or ')
 }
 
-/** What the author of model files should know: rules without an index, attributes that no user has, useless rights. */
+/** Warnings for the author of model files: rules without an index, attributes that no user has, useless rights. */
 function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): Map<string, string[]> {
   const all = byName(models)
   const modelsOf = createVisibleModels(all)

@@ -41,7 +41,7 @@ export function stateStorage(storage: Storage, { models }: Reach, options: Omit<
   return { db, read: search, isSearch: true }
 }
 
-/** Of some records, those that are deleted, as they were last. */
+/** Reads the last states of the deleted ones among some records. */
 export type LastStates = (model: Model, ids: number[]) => Promise<Row[]>
 
 interface Dependencies {
@@ -57,8 +57,8 @@ interface Gone {
 }
 
 /**
- * Which states of a model's records are within a reach with the scope `some`: records as they were, or as they will be.
- * References in them lead to other records as they are now, or as they were when they were deleted.
+ * Finds the states of a model's records that are within a reach with the scope `some`: records as they were, or as they
+ * will be. References in them lead to other records as they are now, or as they were when they were deleted.
  */
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Dependencies): Promise<boolean[]> {
   const found: boolean[] = []

@@ -90,7 +90,7 @@ export class HttpFront {
   readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
-  /** What kept the service from following may be gone by now. */
+  /** Asks the service to follow again: the cause that kept it from that may be gone by now. */
   readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.outdated?.())
   readonly #outdatedMs: number
   #stopping = false

@@ -20,7 +20,7 @@ interface States {
   after: Row | null
 }
 
-/** What a user sees of a change: all of it, or that the record is out of reach now. */
+/** How a user sees a change: as a whole, or as a record that is out of reach now. */
 type Seen = 'change' | 'leave'
 
 interface Dependencies {
@@ -136,7 +136,7 @@ export function createChangeVisibility({
       return { before: before ? await journal.toRecord(before, id, version) : null, after: null }
     }
     const after = await recordAfter(change)
-    // What was forgotten, or is not kept, is compared as it is now.
+    // If the state after the change was erased or is not kept, the record is compared as it is now.
     if (!after) return asItIs(model, id)
     const isNew = was === null && !entry.isForgotten
     return { before: isNew ? null : await stateBefore(entry, after, journal), after }
@@ -179,7 +179,7 @@ const DATA = '\ndata: '
 export const eventText = (change: Change & { record?: Row | null }) =>
   `id: ${change.change}\nevent: ${change.operation}${DATA}${JSON.stringify(change)}\n\n`
 
-/** Of a record out of reach only its id is told, and the version that was within reach. */
+/** Leaves only the id of a record that is out of reach, and the version that was within reach. */
 const toLeave = ({ version, ...change }: OwnedChange): OwnedChange => ({
   ...change,
   version: Math.max(0, version - 1),

@@ -47,7 +47,7 @@ export async function describeConflict(
     const { base, ...stamp } = theirs
     const values = { base, theirs: current[name], ...(isSent && { mine: sent[name] }) }
     fields[name] = writeOnly ? stamp : { ...values, ...stamp }
-    // What is added to or removed from an array overwrites nothing.
+    // Adding to an array, or removing from it, overwrites nothing.
     const isWhole = !field.links || sent[name] === null || Array.isArray(sent[name])
     if (isSent && isWhole && (writeOnly || encode(field, sent[name]) !== encode(field, current[name])))
       clashes.push(name)

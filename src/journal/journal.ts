@@ -133,7 +133,7 @@ export function createJournal(storage: Storage, model: Model) {
   const shownValues = ({ values }: Entry): [string, Values][] =>
     [...values].filter(([name]) => !isAudit(model, name) && isNamed(name))
 
-  /** Of a model with fields that the user may not know, only those that it has are named, and no former ones. */
+  /** Whether a field may be named: in a model with fields that the user may not know, former fields may not. */
   const isNamed = (name: string) => !model.unrestricted || model.fields.some((field) => field.name === name)
 
   const computed = createComputer(storage, model)

@@ -10,7 +10,7 @@ import { asDeleted } from './rebuild-state.ts'
 /** Deleted records that are looked for before other requests run. */
 const AT_ONCE = 50
 
-/** Of some records, those that are deleted, as they were last. */
+/** Reads the last states of the deleted ones among some records. */
 export function createLastStates(storage: Storage): LastStates {
   const journals = new Map<Model, Journal>()
 

@@ -1,6 +1,6 @@
 import type { Storage } from '../storage/storage.ts'
 
-/** What stands for the state of all records that have a history. */
+/** Identifies the state of all records that have a history. */
 export interface State {
   /** number of the newest change */
   newest: number
@@ -44,7 +44,7 @@ export async function hasChanged(storage: Storage, models: string[], since: numb
   if (since === upTo) return false
   const row = await storage.readOne({ sql: changesSql(models.length), parameters: [...models, since, upTo] })
   const { oldest, looked, found } = row as { oldest: number; looked: number; found: number }
-  // Of changes that are not kept any more nothing is known, and a later number is none of this database.
+  // Changes that were pruned are unknown, and a later number is from another database.
   return since > upTo || oldest > since + 1 || looked > MAX_CHANGES || found > 0
 }
 

@@ -198,7 +198,7 @@ export class Streams {
     const { feed, until } = this.#teller()
     const { changes, next, isFull, rightsChanges } = await feed.all(this.#told, PAGE_SIZE, until)
     if (next === this.#told) return
-    // What they see changes in the middle of these changes: they reconnect, and read the records anew.
+    // Their rights change in the middle of these changes: they reconnect, and read the records anew.
     if (rightsChanges.length > 0)
       for (const stream of this.#streams)
         if (hasOtherRights(rightsChanges, stream.user, stream.position)) this.#end(stream)

@@ -1,4 +1,4 @@
-/** What people write into the cells of spreadsheets, wherever it means only one thing. */
+/** Reads what people write into the cells of spreadsheets, if it means only one thing. */
 
 const YES = ['yes', 'y', 'true', 't', 'ja', 'j', 'wahr', 'oui', 'x', '1', '✓']
 const NO = ['no', 'n', 'false', 'f', 'nein', 'falsch', 'non', '0']
@@ -26,7 +26,7 @@ export function plainNumber(typed: string, decimal?: DecimalSign): string | unde
   return /^[+-]?\d+,\d+$/.test(text) ? text.replace(',', '.') : text
 }
 
-/** What stands before the fraction of a number. */
+/** Names of the decimal signs. */
 export const DECIMAL_SIGNS = ['comma', 'point'] as const
 export type DecimalSign = (typeof DECIMAL_SIGNS)[number]
 

@@ -41,7 +41,7 @@ export function fold(text: string): string {
   return folded.includes('  ') ? folded.replace(/ +/g, ' ') : folded
 }
 
-/** What single characters fold to, as far as it was needed. It has all places from the start: one with gaps would be slow. */
+/** Folded forms of single characters, filled as needed. All places exist from the start: an array with gaps is slow. */
 let units: (string | undefined)[] = []
 const UNITS = 0x10000
 

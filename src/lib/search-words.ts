@@ -1,6 +1,6 @@
 import { fold } from './fold.ts'
 
-/** What may stand before a word of a name. */
+/** Characters that may stand before a word of a name. */
 export const BEFORE_A_WORD = [' ', '-']
 
 /** How well a folded name matches a folded text: 0 if it begins with it, 1 if one of its words does, otherwise 2. */

@@ -6,7 +6,7 @@ import { type Model, modelsFingerprint } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { planModels } from '../tables/migrate.ts'
 
-/** What has to be right before the file of a model is written. */
+/** Checks before the file of a model is written. */
 
 /** The other files of an outdated folder would be published together with the one that is saved. */
 export async function requireCurrent(storage: Storage, folder: string, isBehind = false): Promise<void> {

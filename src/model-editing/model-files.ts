@@ -53,7 +53,7 @@ export class ModelFiles {
     return this.#readOne(file, await this.whyFixed())
   }
 
-  /** What cannot be read or understood is told as the reason why it cannot be changed. */
+  /** Reads one file. If it cannot be read or parsed, the answer says so as the reason why it cannot be edited. */
   async #readOne(file: string, why: string | undefined): Promise<ModelFileContent> {
     const path = join(this.#folder, file)
     const common = { model: modelName(file), file }

@@ -50,7 +50,10 @@ export const ADMIN = 'admin'
 export const mayUse = (model: Model, user: User): boolean =>
   OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none')
 
-/** Which records the roles of a user open. `filters/access.ts` decides about single records, `visible-models.ts` about fields. */
+/**
+ * The records that the roles of a user open: all, some or none. `filters/access.ts` decides about single records,
+ * `visible-models.ts` about fields.
+ */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'
   const rules = rulesFor(model, operation, user)

@@ -73,7 +73,7 @@ function sentence({ keyword, params, message, parentSchema, path }: Located): st
   return (keyword === 'format' ? FORMATS[params.format] : message) as string
 }
 
-/** What a value of a format looks like. */
+/** Examples of the formats. */
 const FORMATS: Record<string, string> = {
   date: 'must be a date such as 2024-02-29',
   time: 'must be a time with its offset, such as 10:30:00Z',

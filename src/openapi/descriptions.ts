@@ -1,7 +1,7 @@
 import type { Model } from '../model/model.ts'
 import { componentName } from './names.ts'
 
-/** What is said in the OpenAPI document of the operations that every model has. */
+/** Descriptions in the OpenAPI document of the operations that every model has. */
 
 interface Words {
   summary: (title: string) => string

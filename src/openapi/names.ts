@@ -20,7 +20,7 @@ const SUFFIXES = [
   'Conflict',
   'HistoryEntry',
 ] as const
-/** What may follow the name of a model in a component, an operation or a type of the client. */
+/** Endings of a model's name in components, operations and types of the client. */
 const AFTER_NAME = [...SUFFIXES, 'History', 'Query']
 /** Packages whose models could get the names of operations such as `findDeletedX`. No package is called `dossier`. */
 const RESERVED = ['deleted', 'aggregate']

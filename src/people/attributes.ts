@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from '../model/access.ts'
 
-/** What is wrong with a user's attributes; undefined if nothing is. */
+/** The first fault of a user's attributes; undefined if there is none. */
 export function attributesFault(attributes: Record<string, unknown>): string | undefined {
   const names = Object.keys(attributes)
   if (names.length > MAX_ATTRIBUTES) return `must be at most ${MAX_ATTRIBUTES} attributes`

@@ -16,7 +16,7 @@ const COLUMNS = 'id, version, model, name, owner, role, kind, query, "isFirst", 
 
 export const VIEW_KINDS = ['table', 'board', 'calendar', 'chart'] as const
 
-/** What a user says about a view. */
+/** The settings of a view that a user chooses. */
 export interface ViewSettings {
   name: string
   /** who sees it beside its owner: nobody if empty, a role, or `*` for all */
@@ -136,7 +136,7 @@ export const deleteOwnViews = (username: string): Step => ({
   parameters: [username],
 })
 
-/** Of the views that the same people see, one at most is the first. */
+/** Makes another view no longer the first one: of the views that the same users see, at most one is. */
 const notFirst = (model: string, role: string, owner: string): Step => ({
   sql: `UPDATE ${VIEWS} SET "isFirst" = 0 WHERE model = ? AND role = ? AND (role <> '' OR owner = ?)`,
   parameters: [model, role, owner],

@@ -8,7 +8,7 @@ import type { UserLimits } from './user-limits.ts'
 
 export type StoredRecord = Row & { id: number; version: number }
 
-/** What the records of a model without some fields need of those of the model with all of them. */
+/** The part of the unrestricted model's records that the records of a restricted model need. */
 export interface UnrestrictedRecords {
   restore(id: number, restoring: RestoreRequest, caller: Caller): Promise<StoredRecord>
 }

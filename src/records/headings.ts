@@ -1,7 +1,7 @@
 import { fieldTitle } from '../lib/field-title.ts'
 import { type Field, type Model, SYSTEM_FIELDS } from '../model/model.ts'
 
-/** What a spreadsheet has above the column of a field: its title, or its name if that is not clear. */
+/** The heading of a field's column in a spreadsheet: its title, or its name if the title is not clear. */
 export function columnHeading(model: Model, { name }: Pick<Field, 'name'>, language = ''): string {
   const field = model.fields.find((one) => one.name === name)
   if (!field) return name
@@ -30,7 +30,7 @@ export function fieldOfHeading(model: Model, heading: string): Field | undefined
   return found.length === 1 ? found[0] : undefined
 }
 
-/** What people call the values of a field, as far as an import can tell from it which value is meant. */
+/** Titles of a field's values that belong to one value only, so that an import knows which is meant. */
 export function clearTitles({ titles = {}, translations = {} }: Field, language: string): Map<string, string> {
   const own = Object.entries({ ...titles, ...translations[language]?.titles })
   const isClear = ([value, title]: [string, string]) =>

@@ -115,7 +115,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     unit,
     toResult,
     explain: async (fault) => {
-      // What a rule refuses is out of reach, even if a unique value is taken as well: the user may not see by whom.
+      // A rule's refusal comes before that of a unique value: the user may not see who has the value.
       const isRefused =
         fault.kind === 'no-row' ||
         (fault.kind === 'taken' &&

@@ -3,7 +3,7 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { ImportLimits } from './import/limits.ts'
 
 /**
- * What the requests of one user share in a process. It outlives an app: requests of the old app go on while a
+ * The limits that all requests of one user in a process share. They outlive an app: requests of the old app go on while a
  * new one with other models serves already.
  */
 export class UserLimits {

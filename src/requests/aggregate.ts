@@ -118,7 +118,7 @@ export function parseAggregateBody(body: AggregateBody, context: Context): Aggre
 const toSort = (names: string[]) =>
   names.map((name) => ({ name: name.replace(/^-/, ''), descending: name.startsWith('-') }))
 
-/** What an answer has, by name, as fields with the type and format of the values. */
+/** The members of an answer by name, as fields with the type and format of the values. */
 export function answerFields({ groups, values }: Pick<AggregateQuery, 'groups' | 'values'>): Map<string, Field> {
   const grouped = groups.map(({ name, field, by }): Field => (by ? { ...TEXT, name } : { ...field, name }))
   const computed = values.map(({ name, field, aggregate }): Field => {

@@ -123,7 +123,7 @@ const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = 
   [XLSX_TYPE]: { format: 'xlsx' },
 }
 
-/** What a media type says about a file; nothing, if it is none of a table. */
+/** The parameters that a media type stands for; none if it is not of a table. */
 export function formatOfType(type: string): Parameters {
   const media = (type.split(';')[0] as string).trim().toLowerCase()
   if (media === 'application/json')

@@ -39,7 +39,7 @@ const PARAMETERS: Record<string, string> = {
   query: '"q"',
 }
 
-/** What a query parameter of another product is called here; undefined if it is none. */
+/** The name here of a query parameter of another product; undefined if it is none. */
 export function parameterHabit(name: string): string | undefined {
   const known = /^[$\w]+/.exec(name)?.[0] ?? ''
   const called = Object.hasOwn(PARAMETERS, known) ? PARAMETERS[known] : undefined

@@ -24,7 +24,7 @@ export interface Query extends Selection {
   textSearch?: TextSearch | undefined
 }
 
-/** What `q` asks for. All texts are folded. */
+/** The search of a `q`. All texts are folded. */
 export interface TextSearch {
   /** the words, one space between them */
   text: string
@@ -40,7 +40,7 @@ export interface SortKey {
 
 export type Filter = Comparison | RelatedFilter | { all: Filter[] } | { any: Filter[] } | { not: Filter }
 
-/** What leads from a record to others: a field that refers to one or to several, or the inverse of one. */
+/** A step from a record to others: a field that refers to one or to several, or the inverse of one. */
 export type PathStep = Field | Inverse
 
 /** Matches records of which a step leads to at least one record that matches, or to such a number of them. */

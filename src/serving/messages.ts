@@ -8,7 +8,7 @@ import type { SerializedError } from '../storage/thread-errors.ts'
  * cost half as much to send as objects.
  */
 
-/** What a serving thread is started with. */
+/** The data that a serving thread is started with. */
 export interface ThreadStart {
   config: Config
   models: Model[]
@@ -53,7 +53,7 @@ export type CallResult = { id: number; done: unknown } | { id: number; failed: S
 
 export type ToThread = ({ id: number } & ThreadRequest) | ThreadOrder | CallResult
 
-/** What a serving thread asks of the main thread's storage. */
+/** Calls of a serving thread to the main thread's storage. */
 export type StorageRequest =
   | { do: 'write'; unit: Unit }
   | { do: 'search'; statement: Statement; options: Omit<SearchOptions, 'signal'> }

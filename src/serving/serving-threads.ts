@@ -20,7 +20,7 @@ const RESTART_MS = 1000
 /** How much longer than its requests a thread may take to stop. */
 const STOP_MS = 2000
 
-/** What the serving threads need of the service. */
+/** The service, as the serving threads see it. */
 export interface ThreadOwner {
   config: Config
   /** the models that are served */

@@ -42,7 +42,7 @@ async function bundle({ folder, entry, styles }: BundleOptions): Promise<Bundle>
     entryPoints: [entry],
     absWorkingDir: folder,
     bundle: true,
-    // What is imported later is a file of its own.
+    // Modules that are imported later get files of their own.
     splitting: true,
     plugins: [joinFirst(join(folder, entry))],
     format: 'esm',

@@ -9,7 +9,7 @@ export type AnyTables = Record<string, Record<string, unknown>>
  */
 export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
-/** What a column holds. */
+/** The value of a column. */
 type SqlPrimitive = string | number | null
 
 /** SQL that differs between the engines. */
@@ -204,7 +204,7 @@ export interface ConcurrentCopyDialect {
   readonly strategy: 'concurrent-copy'
   /** Names of the tables that begin with `prefix`. */
   readTables(db: Database, prefix: string): Promise<string[]>
-  /** What an operator has created on a table, or set for it: a new table would not have it. */
+  /** Lists what an operator has created on a table, or set for it: a new table would not have it. */
   readHandMade(db: Database, table: string): Promise<string[]>
   /** Statement that gives the users of one table the same rights on another one. */
   copyGrants(from: string, to: string): string

@@ -207,7 +207,7 @@ export interface Storage {
 
   /** Cache key: an earlier read may be reused while it is the same, 2 ms at most. Each commit of this process changes it. */
   snapshotId(): number
-  /** The same where later reads may not be older than the next one: PostgreSQL begins a new snapshot. */
+  /** Like `snapshotId`, where later reads may not be older than the next one: PostgreSQL begins a new snapshot. */
   newSnapshotId(): number
 
   /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */

@@ -54,7 +54,7 @@ function toLinks(value: string | number, from: string): string | undefined {
   return areIds && new Set(ids).size === ids.length && ids.length <= MAX_LINKS ? JSON.stringify(ids) : undefined
 }
 
-/** Of several ids none may be lost; without any, nothing is set. */
+/** The only id of several references, null if there is none; undefined if there are more, because none may be lost. */
 function toOnlyLink(text: string): number | null | undefined {
   const [id, ...more] = JSON.parse(text) as number[]
   return more.length > 0 ? undefined : (id ?? null)

@@ -109,7 +109,7 @@ export function modelIndexes(model: Model, { orderVersion }: Pick<TableDialect, 
   return indexKeys(model).map((key) => ({ ...key, name: [tableName(model), ...key.fields, kind(key)].join('__') }))
 }
 
-/** What the indexes of a model are about. */
+/** The fields of each index of a model. */
 export function indexKeys(seen: Model): IndexKey[] {
   const model = unrestrictedModel(seen)
   const hasText = (fields: string[]) => fields.some((name) => indexedTexts(model).has(name))

@@ -94,7 +94,7 @@ export function linkTriggers(model: Model, dialect: TableDialect): Trigger[] {
       const column = quote(field.name)
       const hasChanged = event === 'INSERT' ? '1 = 1' : `OLD.${column} IS DISTINCT FROM NEW.${column}`
       const items = `FROM ${dialect.each(`NEW.${column}`)} AS item`
-      // What stays is not written again: in PostgreSQL every new link locks the record that it leads to.
+      // Links that stay are not written again: in PostgreSQL every new link locks the record that it leads to.
       const insert = `INSERT INTO ${link} AS link ("record", "position", "target")
         SELECT NEW."id", item.key, CAST(item.value AS BIGINT) ${items} WHERE ${hasChanged}`
       const gone = `DELETE FROM ${link} WHERE "record" = OLD."id" AND (${hasChanged})

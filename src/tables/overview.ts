@@ -31,7 +31,7 @@ export interface Unserved {
   isNew: boolean
 }
 
-/** What has been done for a change beforehand. */
+/** The work that has been done ahead of a change. */
 export interface Preparation {
   /** models whose tables have filled drafts */
   drafted: string[]

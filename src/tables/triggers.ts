@@ -50,8 +50,8 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
           : `${quote(field.name)} = OLD."id"`,
       )
       .join(' OR ')
-    // What is being deleted must not be updated meanwhile: the record itself, and those that a cascade deletes with it,
-    // because the one that they refer to is gone already.
+    // Records that are being deleted must not be updated meanwhile: the record itself, and those that a cascade deletes
+    // with it, because the one that they refer to is gone already.
     const stays = [
       ...(target === table ? ['"id" <> OLD."id"'] : []),
       ...model.fields

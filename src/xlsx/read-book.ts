@@ -11,7 +11,7 @@ export class WorkbookError extends Error {}
 
 /** Files in a workbook, and what is kept of it in memory. A sheet is not. */
 const MAX_FILES = 10_000
-/** What a text takes beside its characters. */
+/** Bytes of a text beside its characters. */
 const TEXT_OVERHEAD = 10
 const MAX_SMALL_BYTES = 16_777_216
 /** Unpacked bytes of a sheet. */
@@ -131,7 +131,7 @@ export class TextElements {
 
 type ReadSmall = (name: string, onOpen: (name: string, attributes: Record<string, string>) => void) => Promise<void>
 
-/** Which looks of cells show dates. */
+/** Reads which styles of cells show dates. */
 async function readKinds(path: string, small: ReadSmall): Promise<(DateKind | undefined)[]> {
   const codes = new Map<string, string>()
   const used: string[] = []

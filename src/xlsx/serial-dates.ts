@@ -17,7 +17,7 @@ export function toSerial(time: number): number | undefined {
   return serial >= FIRST && serial < LAST + 1 ? serial : undefined
 }
 
-/** What a number means in a cell that shows a date, a time of day, or both. */
+/** A cell with a number can show a date, a time of day, or both. */
 export type DateKind = 'date' | 'time' | 'both'
 
 /** The number as `2026-03-29`, `10:30:00` or `2026-03-29T10:30:00`; undefined if it is no date. */
@@ -45,7 +45,7 @@ const BUILT_IN: [first: number, last: number, kind: DateKind][] = [
 /** Characters of a number format; spreadsheets have no longer ones, and to look at them would take long. */
 const MAX_CODE = 255
 
-/** What a number format shows; undefined if it is none of dates. */
+/** The kind of date that a number format shows; undefined if it shows none. */
 export function dateKind(id: number, code: string | undefined): DateKind | undefined {
   if (code === undefined) return BUILT_IN.find(([first, last]) => id >= first && id <= last)?.[2]
   if (code.length > MAX_CODE) return undefined

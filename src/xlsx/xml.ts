@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import sax, { type SAXOptions } from 'sax'
 
-/** What a file of a workbook tells about its elements. Names have no prefix. */
+/** Callbacks for the elements of a workbook's file. Names have no prefix. */
 export interface XmlEvents {
   onOpen(name: string, attributes: Record<string, string>): void
   onClose(name: string): void
@@ -50,7 +50,7 @@ export async function* parseXml(source: Readable, events: XmlEvents): AsyncGener
       if (text !== '') parser.write(text)
       if (isLast) parser.close()
     } catch (error) {
-      // Of the text itself; what the consumer throws stays what it is.
+      // Faults of the text itself; an error of the consumer is passed on.
       throw fault || error instanceof TypeError
         ? new XmlError((fault ?? (error as Error)).message.split('\n')[0])
         : error

@@ -98,7 +98,7 @@ export class ZipWriter {
 
 type Number = [bytes: 2 | 4, value: number]
 
-/** What the header of a file and its line in the directory have in common. Before the data, the sizes are zero. */
+/** What a file's header and its entry in the directory have in common. Before the data, the sizes are zero. */
 const common = (entry: Entry): Number[] => [
   [2, VERSION],
   [2, FLAGS],

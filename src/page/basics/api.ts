@@ -86,7 +86,7 @@ const SHOWN = [
   'TOO_MANY_ATTEMPTS',
 ]
 
-/** The same refusal in words of the reader's language. */
+/** Translates a refusal into the reader's language. */
 export function inLanguage(error: DossierError): DossierError {
   for (const [name, message] of Object.entries(error.errors)) error.errors[name] = sayMessage(message)
   if (SHOWN.includes(error.code)) error.message = sayMessage(error.message)

@@ -7,7 +7,7 @@ import { recordPath } from './models.ts'
 /** An operation of a batch. */
 export type Operation = { update: string; data: object } | { delete: string; id: number; version?: number }
 
-/** What became of a row: its record now, or only its id if it was deleted; or why nothing was done. */
+/** The result for a row: its record now, or only its id if it was deleted; or the error, if nothing was done. */
 export type BatchResult = { row: Row; result: unknown } | { row: Row; error: Error }
 
 /** Rows in one batch. Others are served between two batches. */

@@ -7,7 +7,7 @@ import { KEPT, person } from './session.ts'
 
 /** Unsaved input, kept in this browser per user until it is saved, discarded, or the user logs out. */
 
-/** What a draft is about: a record, or a new one with what its address says. */
+/** Identifies a draft: a record, or a new one with the values from its address. */
 export interface DraftAddress {
   model: string
   /** `new` and the query of the address, or the id of a record */

@@ -48,7 +48,7 @@ export async function referredModel(field: Field | undefined): Promise<Model | u
   return name === undefined ? undefined : modelNamed(name).catch(() => undefined)
 }
 
-/** What there is: the models that the user may use, with totals as they were when this was loaded. */
+/** Loads the models that the user may use, with their totals at that time. */
 export function modelsOverview(): Promise<Overview[]> {
   modelsRound.value
   overview ??= request<Overview>('GET', '/ws/meta/overview').then(

@@ -19,7 +19,7 @@ interface Made {
   hasOthers?: boolean | undefined
 }
 
-/** What was taken back. */
+/** How much an undo has taken back. */
 export interface TakenBack {
   count: number
   name?: string | undefined
@@ -60,7 +60,7 @@ async function takeBackChange({ model, rows, hasOthers }: Made): Promise<number>
     for (const row of rows) undone.set(keyOf(row), { version: row.version + 1, like: row.version - 1 })
     return records.length
   }
-  // What was written with it has no versions here.
+  // The versions of the other records, which were written with it, are not known here.
   if (hasOthers) throw new Error(say('It was saved together with other records: take it back in its history.'))
   // An undo is a change as well: to go further back, the version before is brought back on top of it.
   for (const row of rows) {

@@ -1,6 +1,6 @@
 import type { Messages } from './messages.ts'
 
-/** What the service says about fields and requests, by its templates. */
+/** Messages of the service about fields and requests, by its templates. */
 export const GERMAN_MESSAGES: Messages = {
   'is required': 'fehlt',
   'is taken': 'ist schon vergeben',

@@ -22,7 +22,7 @@ const ofMore = Object.entries(OF_RECORDS).map(([english, german]) => [
   german.replace('{ids}', '{ids} und weitere'),
 ])
 
-/** What a change of a model will do to the data, or why it cannot be made, by the templates of the service. */
+/** Effects of a change of a model, and reasons why it cannot be made, by the templates of the service. */
 export const GERMAN_PLANS: Messages = {
   ...Object.fromEntries(ofMore),
   ...OF_RECORDS,

@@ -49,14 +49,14 @@ export const TABLES: Record<Language, () => Promise<Table>> = {
 const { texts, messages } = await TABLES[language]().catch(TABLES.en)
 const patterns = messagePatterns(messages)
 
-/** What the service says, as far as it is known in the reader's language. */
+/** Translates a message of the service, if the reader's language has it. */
 export const sayMessage = (message: string): string => translateMessage(message, patterns)
 
 /** The text, with values in place of `{names}`. */
 export const say = (text: string, values: Record<string, string | number> = {}): string =>
   fill(own(text), values).join('')
 
-/** The same with parts that are no texts, such as links: `sayParts('Log in to {place}', { place: html.b(…) })`. */
+/** Like `say`, with parts that are elements, such as links: `sayParts('Log in to {place}', { place: html.b(…) })`. */
 export function sayParts<Part>(text: string, parts: Record<string, Part>): (string | Part)[] {
   return fill(own(text), parts)
 }

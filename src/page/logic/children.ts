@@ -4,7 +4,7 @@ import { inputKind, type Raw } from './raw.ts'
 
 /** Records that are edited in the form of the record that they refer to. */
 
-/** What a form needs to know of the records of an inverse field. */
+/** The records of an inverse field, as a form needs them. */
 export interface ChildTable {
   fields: Field[]
   /** in their current version */
@@ -65,7 +65,7 @@ export function withTyped(drafts: ChildDrafts, key: string, typed: Record<string
 
 const isEmpty = ({ typed, isDeleted }: ChildDraft) => !isDeleted && Object.keys(typed).length === 0
 
-/** What is sent for an inverse field, and the rows that its parts come from. */
+/** The changes that are sent for an inverse field, and the rows that they come from. */
 export interface ChildChanges {
   create: object[]
   update: object[]

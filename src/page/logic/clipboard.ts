@@ -46,7 +46,7 @@ export function copyText(field: Field, value: unknown, { locale, zone }: FormatS
 
 const decimalSign = (locale: string) => (1.5).toLocaleString(locale).charAt(1)
 
-/** What a pasted cell means for a field. A reference is only a name yet: the service knows whose. */
+/** Reads a pasted cell as a value of a field. A reference stays a name: only the service knows whose it is. */
 export function pastedValue(field: Field, text: string, zone: string): Read | { name: string } {
   const cell = text.trim()
   if (cell === '') return { value: null }
@@ -76,7 +76,7 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
   if (kind === 'choices' || kind === 'references' || kind === 'group')
     return { fault: say('cannot be pasted; change it in the record') }
   if (kind === 'moment') {
-    // What a program wrote names its own offset.
+    // Times that a program wrote have an offset.
     if (/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(cell)) return { value: cell }
     const moment = momentText(cell)
     return moment === undefined

@@ -54,7 +54,7 @@ export function guessField(column: string, fields: { name: string; title: string
   return fields.find(({ name, title }) => plain(name) === wanted || plain(title) === wanted)?.name ?? ''
 }
 
-/** What stands before the fractions of the numbers in some cells; undefined if that is not clear. */
+/** Guesses the decimal sign of the numbers in some cells; undefined if that is not clear. */
 export function guessDecimal(cells: string[]): 'comma' | 'point' | undefined {
   const has = (expression: RegExp) => cells.some((cell) => expression.test(cell.trim()))
   const hasComma = has(/^[+-]?\d+(?:\.\d{3})*,\d{1,2}$|^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/)

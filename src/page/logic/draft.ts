@@ -108,7 +108,7 @@ export function faultsByField(errors: Record<string, string>, fields: Field[]) {
 const titleIn = (field: Field | undefined, part: string) =>
   Object.entries(field?.properties ?? {}).find(([name]) => name === part)?.[1].title ?? part
 
-/** What was typed, with what another window has stored of the same form since this one stored it under `key`. */
+/** Adds the values that another window has stored for the same form since this one stored it under `key`. */
 export function withOtherWindow(
   { typed, base }: Draft,
   key: string | undefined,
@@ -118,7 +118,7 @@ export function withOtherWindow(
   return isOther ? { ...stored.typed, ...typed } : typed
 }
 
-/** What a draft is about: the record's name, or what a new one will be called as far as it was typed. */
+/** The title of a draft: the record's name, or the name of a new one as far as it was typed. */
 export function draftTitle({ base, typed }: Draft, model: Model): string {
   if (base) return displayName(base, model)
   const name = typed[model.nameField ?? '']

@@ -214,7 +214,7 @@ export function sortIn(query: URLSearchParams): { field: string; descending: boo
   return names.map((name) => ({ field: name.replace(/^-/, ''), descending: name.startsWith('-') }))
 }
 
-/** What a column is sorted by: of a reference, the field that names the referred record. */
+/** The path that sorts a column: for a reference, the field that names the referred record. */
 export function columnSortPath(field: Field, target: Model | undefined): string {
   const isShown = (name: string) => target !== undefined && findField(target, name)?.type === 'string'
   const name = [target?.nameField ?? '', ...(target?.list ?? [])].find(isShown)

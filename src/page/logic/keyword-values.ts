@@ -3,7 +3,7 @@ import type { Keyword } from './keywords.ts'
 
 /** Values of keywords as people type them. */
 
-/** What stands in an input for a value, and the value for what stands there. */
+/** The text in the input for a value of a keyword. `keywordValue` is the reverse. */
 export function keywordText({ input }: Pick<Keyword, 'input'>, value: unknown): string {
   if (value === undefined) return ''
   if (input === 'json') return JSON.stringify(value)
@@ -47,7 +47,7 @@ export const wordsIn = (words: unknown, language: string): string => {
   return ((words ?? {}) as Record<string, string>)[language] ?? ''
 }
 
-/** The same with another text for a language. One that is only in English is no more than a text. */
+/** A copy with another text for a language. A text that is only in English is a plain string. */
 export function withWords(words: unknown, language: string, text: string): Words | undefined {
   const known = typeof words === 'string' ? { en: words } : { ...((words ?? {}) as Record<string, string>) }
   const next = Object.fromEntries(Object.entries({ ...known, [language]: text }).filter(([, one]) => one !== ''))

@@ -39,7 +39,7 @@ const DEFAULT = say(
 const restrict = say('refuse to delete it')
 const clear = say('empty this field')
 
-/** What a keyword means, in few lines. */
+/** One keyword of a model file: `path` is its place, `about` its meaning in a few words. */
 const keyword = (
   path: string,
   input: KeywordInput,

@@ -1,6 +1,6 @@
 import type { Row } from './model.ts'
 
-/** What was added to and removed from several references: it goes with what others add and remove. */
+/** Ids that were added to and removed from several references. It merges with what others add and remove. */
 export class LinksChange {
   readonly add: number[]
   readonly remove: number[]

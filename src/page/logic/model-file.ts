@@ -10,7 +10,7 @@ export interface ModelSchema {
   required?: string[]
 }
 
-/** What people call the types of fields. `base` is what the file says for one. */
+/** Words for the types of fields. `base` is the type's schema in the file. */
 export const KINDS = {
   text: { title: say('Text'), base: { type: 'string' } },
   choice: { title: say('Choice of one'), base: { type: 'string', enum: ['open', 'done'] } },
@@ -74,7 +74,7 @@ export function withKind(field: FieldSchema, kind: Kind): FieldSchema {
 export const valueAt = (schema: FieldSchema, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as FieldSchema | undefined)?.[name], schema)
 
-/** The same with another value; undefined takes the keyword out. */
+/** A copy of the field with another value at a path; undefined removes the keyword. */
 export function withValueAt(schema: FieldSchema, path: string, value: unknown): FieldSchema {
   const [first = '', ...rest] = path.split('.')
   const inner = rest.length === 0 ? value : withValueAt((schema[first] ?? {}) as FieldSchema, rest.join('.'), value)
@@ -82,7 +82,7 @@ export function withValueAt(schema: FieldSchema, path: string, value: unknown): 
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== first))
 }
 
-/** The same with another content of a field. */
+/** A copy of the model with another schema of a field. */
 export const withField = (model: ModelSchema, name: string, field: FieldSchema): ModelSchema => ({
   ...model,
   properties: { ...model.properties, [name]: field },

@@ -45,7 +45,7 @@ export interface Field extends Schema {
   default?: unknown
 }
 
-/** What is known of a model without its fields. */
+/** A model without its fields. */
 export interface Overview {
   model: string
   title: string
@@ -76,11 +76,11 @@ export interface Model {
   allowed: Record<'read' | 'create' | 'update' | 'delete', boolean>
 }
 
-/** What several records of a model are called. A title that is no word of people is written as one. */
+/** The plural of a model, or its title as words. */
 export const pluralOf = ({ model, title, plural }: Pick<Model, 'model' | 'title' | 'plural'>) =>
   plural ?? modelTitle(model, title)
 
-/** What one record of a model is called. */
+/** The title of a model; one that is only its name is written as words. */
 const modelTitle = (model: string, title: string) => (title === lastWord(model) ? fieldTitle(title) : title)
 const lastWord = (model: string) => model.split('.').at(-1)
 
@@ -118,7 +118,7 @@ export function translated<Titled extends Translatable>(one: Titled, wanted: str
 const titleOf = ({ name, title }: Field) =>
   title === name ? fieldTitle(name) : ((isStamp({ name }) ? STAMP_TITLES[title] : undefined) ?? title)
 
-/** What the service calls the fields that it sets itself. */
+/** Titles of the fields that the service sets itself. */
 const STAMP_TITLES: Record<string, string> = {
   Id: say('Id'),
   Version: say('Version'),

@@ -29,7 +29,7 @@ type Parts = Record<string, Schema>
 /** Begins what was typed to find a record and names none yet. */
 const UNRESOLVED = '?'
 export const unresolvedReference = (typed: string) => `${UNRESOLVED}${typed}`
-/** What was typed, if it names no record yet. */
+/** The typed text of a reference that names no record yet. */
 export const unresolvedReferenceText = (raw: string) => (raw.startsWith(UNRESOLVED) ? raw.slice(1) : undefined)
 
 /** Texts that may be longer than this get an input of several lines. */

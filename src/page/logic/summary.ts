@@ -32,7 +32,7 @@ const PERIODS = {
   quarter: say('quarter'),
   year: say('year'),
 }
-/** What can be asked of a number, beside how many there are. */
+/** Words for the aggregates of a number, beside the count. */
 export const AGGREGATE_WORDS = { sum: say('Sum'), avg: say('Average'), min: say('Lowest'), max: say('Highest') }
 
 export function summaryIn(query: URLSearchParams): Summary {
@@ -67,7 +67,7 @@ export function groupChoices(model: Model): Choice[] {
     })
 }
 
-/** What can be asked of each group. */
+/** The values that each group can show. */
 export function valueChoices(model: Model): Choice[] {
   const numbers = shownFields(model).filter(
     (field) => isNumeric(field) && field.name !== 'id' && field.name !== 'version',
@@ -87,7 +87,7 @@ export function valueChoices(model: Model): Choice[] {
 export const groupField = ({ group }: Pick<Summary, 'group'>, model: Model): Field | undefined =>
   findField(model, group.split(':')[0] as string)
 
-/** What the service is asked for. `filters` are those of the table. */
+/** The query for a summary. `filters` are those of the table. */
 export function aggregateQuery(
   filters: URLSearchParams,
   summary: Pick<Summary, 'group' | 'value'>,

@@ -5,7 +5,7 @@ import { AGGREGATE_WORDS, aggregateQuery, groupField, groupFilter } from './summ
 
 /** Groups and the foot of a table, as an address says them beside its filters. */
 
-/** What the foot shows of a column. */
+/** Words for the figures that the foot can show of a column. */
 export const FIGURE_WORDS = { count: say('Count'), ...AGGREGATE_WORDS }
 export type Figure = keyof typeof FIGURE_WORDS
 export const FIGURES = Object.keys(FIGURE_WORDS) as Figure[]
@@ -54,7 +54,7 @@ export const summedColumns = (columns: Field[]) =>
     .slice(0, MAX_VALUES)
     .map(({ name }) => name)
 
-/** What the service is asked for the groups. `filters` are those of the table, as the service knows them. */
+/** The query for the groups. `filters` are those of the table, as the service knows them. */
 export function groupsQuery(
   filters: URLSearchParams,
   group: string,
@@ -85,7 +85,7 @@ export function rowsQuery(
   return query
 }
 
-/** The same filter in other words, if the table has one of that name: an address has each of them once. */
+/** An equivalent filter with another parameter, if the table has one of that name: an address has each of them once. */
 function otherFilters(parameter: string, value: string): [parameter: string, value: string][] | undefined {
   const [, path, word] = /^(.*)\[(any|between)\]$/.exec(parameter) ?? []
   if (word === 'any') return [[`${path}[all]`, value]]
@@ -97,7 +97,7 @@ function otherFilters(parameter: string, value: string): [parameter: string, val
   ]
 }
 
-/** What stands in the foot, by field. */
+/** The figures in the foot, by field. */
 export function footIn(query: URLSearchParams): Record<string, Figure> {
   const parts = (query.get(FOOT) ?? '').split(',').map((part) => part.split(':'))
   const known = parts.flatMap(([name = '', word]): [string, Figure][] => {
@@ -128,7 +128,7 @@ export function columnFigures(field: Field): Figure[] {
 /** Name of a figure in the answer of the service. */
 export const figureValue = (name: string, figure: Figure) => (figure === 'count' ? 'count' : `${figure}(${name})`)
 
-/** What the service is asked for the foot. */
+/** The query for the foot. */
 export function footQuery(filters: URLSearchParams, foot: Record<string, Figure>): URLSearchParams {
   const asked = new URLSearchParams([...filters].filter(([name]) => !['sort', 'fields'].includes(name)))
   const values = Object.entries(foot).map(([name, figure]) => figureValue(name, figure))

@@ -2,7 +2,7 @@ import { pastedValue } from './clipboard.ts'
 import type { Field } from './model.ts'
 import { choices, fits, inputKind, type Raw, type Read } from './raw.ts'
 
-/** What is typed on a cell whose input takes no text: a date, a time or a choice. */
+/** Reads keys that are typed on a cell whose input takes no text: a date, a time or a choice. */
 
 /** How the inputs of days and times write them. */
 const OF_INPUT: Record<string, RegExp> = {

@@ -75,7 +75,7 @@ function formatNumber(value: string | number, { locale }: FormatSettings): strin
   return format.format(text as `${number}`)
 }
 
-/** What a country writes before the fraction of a number. */
+/** The decimal sign of a locale. */
 export const decimalSign = (locale: string): string => formatNumber('1.5', { locale, zone: '' }).slice(1, 2)
 
 const dateFormats = new Map<string, Intl.DateTimeFormat>()

@@ -26,7 +26,7 @@ const RECORD = 'table.record'
 const BOARD = 'table.board'
 const CALENDAR = 'table.calendar'
 const MONTH = 'table.month'
-/** What belongs to this moment and not to a view. */
+/** Parameters that a view does not keep, because they belong to this moment. */
 const MOMENTARY = [VIEW, RECORD, MONTH, 'table.open']
 /** Stands for the table without a view: the first view is not opened instead. */
 const ALL = 'all'
@@ -38,7 +38,7 @@ const changed = (query: URLSearchParams, name: string, value: string | undefined
   return next
 }
 
-/** What the address of a table says beyond filters, order and columns. */
+/** The parts of a table's address beside filters, order and columns. */
 export const tableKind = (query: URLSearchParams) => ({
   board: query.get(BOARD) ?? undefined,
   calendar: query.get(CALENDAR) ?? undefined,
@@ -59,7 +59,7 @@ export function recordBeside(query: URLSearchParams): number | undefined {
 export const withRecord = (query: URLSearchParams, id: number | undefined) =>
   changed(query, RECORD, id === undefined ? undefined : String(id))
 
-/** What a view of this address keeps. */
+/** The part of an address that a view keeps. */
 export const viewQuery = (query: URLSearchParams) =>
   String(new URLSearchParams([...query].filter(([name]) => !MOMENTARY.includes(name))))
 

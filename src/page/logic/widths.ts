@@ -12,7 +12,7 @@ const PADDING = 26
 const MARK = 28
 const LEAST = 64
 const MAX_CONTENT_WIDTH = 320
-/** What a user may set. */
+/** Limits of a width that a user sets. */
 export const MIN_WIDTH = 40
 export const MAX_WIDTH = 1200
 

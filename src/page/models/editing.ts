@@ -25,7 +25,7 @@ export interface ModelFile {
   earlier: Kept[]
 }
 
-/** What another content of the file would do. */
+/** The effects that a new content of the file would have. */
 export interface Plan {
   faults: { file: string; pointer: string; message: string }[]
   models: Report[]
@@ -71,7 +71,7 @@ export class Editing {
     return this.isPlanned.value && faults.length === 0 && models.every(({ refusals }) => refusals.length === 0)
   })
 
-  /** What is typed is kept in this browser until it is saved. */
+  /** Keeps the edited file in this browser until it is saved. */
   change(schema: ModelSchema): void {
     this.schema.value = schema
     if (this.isChanged.peek()) localStorage.setItem(this.#key, JSON.stringify({ hash: this.hash, schema }))
@@ -82,7 +82,7 @@ export class Editing {
     return `${KEPT}model/${person.peek()?.username}/${this.model}`
   }
 
-  /** What was typed before, about the same file. */
+  /** The unsaved edits of the same file, from before. */
   #unsaved(): ModelSchema | undefined {
     const kept = parsed<{ hash: string; schema: ModelSchema }>(localStorage.getItem(this.#key))
     return kept?.hash === this.hash ? kept.schema : undefined

@@ -195,7 +195,7 @@ function About({ editing }: { editing: Editing }) {
   )
 }
 
-/** What the service says about the file: faults, or what it would do. */
+/** Shows the service's answer about the file: its faults, or its effects. */
 function Outcome({ plan, isCurrent }: { plan: Plan; isCurrent: boolean }) {
   const element = useRef<HTMLDivElement>(null)
   useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [plan])

@@ -40,7 +40,7 @@ export function FromFile() {
     try {
       const { header, rows } = await previewFile(file, LOOKED_AT)
       if (header.length === 0) throw new Error(say('There is nothing in this file.'))
-      // What was not looked at may have other values.
+      // The rows that were not read may have other values.
       const isWhole = rows.length < (/\.xlsx$/i.test(file.name) ? 200 : LOOKED_AT) && file.size < 1_000_000
       chosen.value = { file, rows, fields: guessFields(header, rows, isWhole) }
       const stem = file.name.replace(/\.[^.]*$/, '')

@@ -61,7 +61,7 @@ const words = (id: string, { keyword: { title, about }, value, onValue }: Keywor
     html.span({ id: `${id}-note`, class: 'hint' }, about),
   )
 
-/** What is typed stays as it is, also while it means nothing. */
+/** Keeps the typed text as it is, also while it is no valid value. */
 function Single({ id, keyword, value, names, onValue }: KeywordProperties & { id: string }) {
   const text = useSignal(keywordText(keyword, value))
   const fault = useSignal<string | undefined>(undefined)

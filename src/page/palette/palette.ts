@@ -65,7 +65,7 @@ export function Palette({ onClose }: { onClose(): void }) {
 
   const matching = [...findTargets(models)].filter(({ title, about }) => containsWords(`${title} ${about}`, text.value))
   const words = searchWords(text.value)
-  // What was found for another text must not be chosen.
+  // A result that was found for another text must not be chosen.
   const { targets: found, note } = records.value.text === text.value.trim() ? records.value : NOTHING_FOUND
   const targets = [...matching, ...found].slice(0, SHOWN)
   const choose = (target: Target | undefined) => {
@@ -74,7 +74,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     go(target.href)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // Of an input method: it confirms what was composed.
+    // This Enter belongs to an input method, and confirms the composed text.
     if (event.isComposing) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step === undefined && event.key !== 'Enter') return

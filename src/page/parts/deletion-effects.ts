@@ -9,7 +9,7 @@ import { inGroups } from '../logic/in-groups.ts'
 import { type Field, hasLinks, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
-/** What a delete does to records that refer to a deleted one, as the service answers. */
+/** The service's answer about what a delete does to records that refer to a deleted one. */
 interface Effect {
   model: string
   field: string

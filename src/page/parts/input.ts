@@ -97,7 +97,7 @@ export function Input(properties: InputProperties): JSX.Element {
 
 const TYPES: { [Each in Kind]?: string } = { date: 'date', moment: 'datetime-local', clock: 'time' }
 
-/** What looks like one line ends with Enter, as one line does; Shift+Enter begins the next. */
+/** Enter submits a text that looks like a single line; Shift+Enter begins a new line. */
 function submitOnEnter(event: KeyboardEvent): void {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
   event.preventDefault()

@@ -5,7 +5,7 @@ import { say, sayMessage, sayParts } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 import { headRow } from './head-row.ts'
 
-/** What a file of a model would do to the data, and who may do what, as the service tells it. */
+/** The service's report on a model file: its effects on the data, and the rights of each role. */
 export interface Report {
   model: string
   steps: string[]
@@ -56,7 +56,7 @@ export function ModelReport({ report }: { report: Report }) {
 
 const OPERATIONS = { read: say('read'), create: say('create'), update: say('update'), delete: say('delete') }
 
-/** Which records and fields each role may use. */
+/** Shows the records and fields that each role may use. */
 function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
   const fields = ({ hidden, locked }: Report['rights'][number]) =>
     [

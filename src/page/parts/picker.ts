@@ -106,7 +106,7 @@ export function Picker(properties: PickerProperties) {
     if (earlier !== undefined && earlier !== value) onValue(earlier)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // Of an input method: it confirms what was composed.
+    // This Enter belongs to an input method, and confirms the composed text.
     if (event.isComposing) return
     if (event.key === 'Enter' && model.fault) {
       event.preventDefault()

@@ -43,7 +43,7 @@ export function SummaryChart({ kind, labels, values, texts, title }: SummaryChar
   ]
 }
 
-/** What stands below the bars, for those who see them. */
+/** The labels below the bars. A screen reader has the table instead. */
 const barNames = (labels: string[], texts: string[]) =>
   html.div(
     { class: 'bar-names', 'aria-hidden': true },

@@ -73,7 +73,7 @@ export function Deleted({ model }: { model: Model }) {
                     columns.map((field) =>
                       html.td(
                         { key: field.name },
-                        // Of deleted records only the ids of others are known.
+                        // A deleted record keeps only the ids of the records that it refers to.
                         referredName(field) === undefined
                           ? h(Cell, { field, value: row[field.name], plain: true })
                           : h(Value, { field, value: row[field.name] }),

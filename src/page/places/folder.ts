@@ -29,7 +29,7 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
         html.button({ type: 'button', onClick: loaded.again }, say('Look again')),
         html.span({ class: 'hint' }, ' ', say('As models:check tells it. Nothing is changed by looking.')),
       ),
-      // What the lines above have said already is not said again.
+      // Faults that the lines above have listed are not repeated.
       faults.some((fault) => !told.includes(fault)) &&
         html.div(
           { class: 'fault' },

@@ -29,7 +29,7 @@ interface ActivityGroup {
   name?: string | undefined
 }
 
-/** What others and oneself have changed lately. */
+/** The latest changes, by everybody. */
 export function Happening() {
   const { value: groups = [], again } = useLoaded(lately)
   useChanges(() => true, again)

@@ -29,7 +29,7 @@ const EXAMPLE = `{
   "nameField": "name"
 }`
 
-/** What there is, what was looked at last, what is not saved yet, and what others do. */
+/** The home page: models, recently opened records, unsaved input, and what others do. */
 export function Home() {
   return shown(useLoaded(modelsOverview), (models) =>
     models.length === 0

@@ -9,7 +9,7 @@ import { plural } from '../logic/values.ts'
 import { headRow } from '../parts/head-row.ts'
 import { shown } from '../parts/message.ts'
 
-/** What a user sees: the first records of a model, with the fields that exist for that user. */
+/** Shows a model as a user sees it: its first records, with the fields that exist for that user. */
 export function SeeAs({ username }: { username: string }) {
   const model = useSignal('')
   const names = useLoaded(() => readableModels(), [])

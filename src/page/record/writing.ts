@@ -71,7 +71,7 @@ export class RecordEditor {
     const kept = loadDraft(model.model, this.id)
     this.wasKept = kept !== undefined
     const { key = newKey(), ...draft } = kept ?? { base: record, typed: {}, zone: zone.peek() }
-    // What the address says is meant now, whatever was typed before.
+    // The values from the address replace those that were typed before.
     this.draft = signal({ ...draft, typed: { ...draft.typed, ...start }, key })
     this.current = signal(record)
   }

@@ -30,7 +30,7 @@ export function CellEditor({ row, field, writes, typed, ending, onDone }: Editor
   const value = row[field.name]
   // Some keys may have come before this input; only those of then count.
   const begun = useMemo(() => (typed() === '' ? undefined : begunRaw(field, typed())), [])
-  // What is typed on a date or a choice is read as pasted text is: a date input would lose the first key.
+  // Keys that are typed on a date or a choice are read as pasted text is: a date input would lose the first key.
   const isTyped = useMemo(() => isReadAsPasted(field, begun ?? kept?.raw, begun !== undefined), [])
   const raw = useSignal<Raw>(begun ?? kept?.raw ?? toRaw(field, value, zone.peek()))
   const element = useRef<HTMLDivElement>(null)
@@ -40,7 +40,7 @@ export function CellEditor({ row, field, writes, typed, ending, onDone }: Editor
   useLayoutEffect(() => {
     const input = element.current?.querySelector<HTMLInputElement>('input, select, textarea')
     input?.focus()
-    // What is there is replaced by the first key, as in a spreadsheet; dates have no selection.
+    // The first key replaces the value, as in a spreadsheet; dates have no selection.
     if (begun === undefined && (input?.type === 'text' || input instanceof HTMLTextAreaElement)) input.select()
     // The list of a reference opens by what is typed.
     if (begun !== undefined) input?.dispatchEvent(new Event('input', { bubbles: true }))
@@ -122,7 +122,7 @@ export function CellEditor({ row, field, writes, typed, ending, onDone }: Editor
   )
 }
 
-/** What an input begins with if something was typed on its cell. */
+/** The text that an input begins with if keys were typed on its cell. */
 function begunRaw(field: Field, typed: string): Raw {
   if (inputKind(field) === 'reference') return unresolvedReference(typed)
   return typed

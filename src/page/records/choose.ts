@@ -179,7 +179,7 @@ const chooseWay = (field: Field, ways: Ways, onWays: (ways: Ways) => void) =>
     WAYS.map((way) => html.option({ key: way, value: way, selected: way === wayOf(ways, field) }, WAY_WORDS[way])),
   )
 
-/** What is added or removed, by names. */
+/** Describes the added or removed references by the names of their records. */
 const linksChange = (field: Field, way: 'add' | 'remove', ids: unknown) =>
   way === 'add'
     ? html.ins(null, '+ ', h(Value, { field, value: ids }))

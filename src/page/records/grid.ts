@@ -49,11 +49,11 @@ export class Grid {
     if (to.row !== row || to.column !== column) this.cursor.value = to
   }
 
-  /** What is typed on a cell replaces its value, as in a spreadsheet. Some keys may come before there is an input. */
+  /** Keys that are typed on a cell replace its value, as in a spreadsheet. Some may come before there is an input. */
   typing(key: string, edit: () => void): (() => void) | undefined {
     if ([...key].length !== 1 || !this.isChosen) return undefined
     return () => {
-      // What comes after Enter or Tab is not meant for this cell.
+      // Keys after Enter or Tab are not meant for this cell.
       if (this.ending) return
       this.typed = this.editing.peek() ? this.typed + key : key
       if (!this.editing.peek()) edit()

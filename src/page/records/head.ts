@@ -50,7 +50,7 @@ interface ColumnProperties {
   onMove(from: number, before: number): void
 }
 
-/** What is dragged: the place of a column. */
+/** Media type of the dragged data: the place of a column. */
 const COLUMN = 'application/x-dossier-column'
 
 function ColumnHead({ field, query, at, width, show, onMove }: ColumnProperties) {

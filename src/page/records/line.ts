@@ -74,7 +74,7 @@ export function Line(properties: LineProperties) {
   )
 }
 
-/** Who may neither change nor delete has nothing to select records for. */
+/** Records are selected to be changed or deleted: a user who may do neither cannot select them. */
 const canSelect = ({ allowed }: Model) => allowed.update || allowed.delete
 
 function lineCell(properties: LineProperties, column: number) {

@@ -147,7 +147,7 @@ function nowText(field: Field, row: Row): string {
 
 type Reading = Pick<PastingProperties, 'model' | 'columns' | 'rows' | 'text' | 'at' | 'from'>
 
-/** What the pasted text means for the cells from a place on; `left` counts lines that have no row. */
+/** Reads the pasted text as values of the cells from a place on; `left` counts lines that have no row. */
 async function readCells({
   model,
   columns,

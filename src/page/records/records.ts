@@ -34,7 +34,7 @@ const Board = later(async () => (await import('./board.ts')).Board)
 const Calendar = later(async () => (await import('./calendar.ts')).Calendar)
 const Several = later(async () => (await import('./several.ts')).BulkActions)
 
-/** What a card shows on a phone, unless columns were chosen. */
+/** How many fields a card shows on a phone, unless columns were chosen. */
 const CARD_FIELDS = 4
 /** How long a record that was just changed is highlighted. */
 const FRESH_MS = 3000

@@ -51,7 +51,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
   }
   const remove = () => write(({ id, version }) => ({ delete: model.model, id, version }))
 
-  /** What was written in one batch is undone as a whole; if that is refused, each record by itself. */
+  /** Undoes one batch as a whole; if that is refused, each record by itself. */
   const undo = async (done: Outcome[], failed: Outcome[]) => {
     begin(done.length, failed)
     const left = new Map(done.map((outcome) => [outcome.row.id, outcome]))

@@ -6,7 +6,7 @@ import { notify } from '../parts/notices.ts'
 import type { CellWrites } from './cell-writes.ts'
 import type { Rows } from './rows.ts'
 
-/** What moves within this time of its saving has moved because of it. */
+/** A record that moves within this time of its saving has moved because of it. */
 const MOVED_MS = 5000
 
 interface MovedProperties {

@@ -88,7 +88,7 @@ interface FormProperties extends TabsProperties {
 function ViewForm({ model, query, isChart = false, current, onSaved }: FormProperties) {
   const name = useSignal(current?.name ?? '')
   const isOwn = current !== undefined && (isAdmin.value || current.owner === person.value?.username)
-  // Of a view of somebody else, one's own copy is made, which nobody else sees at first.
+  // Another user's view is copied; at first nobody else sees the copy.
   const role = useSignal(isOwn ? current.role : '')
   const first = useSignal(isOwn && current.first)
   const data = () => ({

@@ -23,7 +23,7 @@ function toComparable(value: unknown, field: Field): Comparable {
   return Buffer.from(isText(field) ? orderKey(value) : value)
 }
 
-/** What is not set comes first. */
+/** Null comes first. */
 function compare(a: Comparable, b: Comparable): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1
   if (Buffer.isBuffer(a)) return Buffer.compare(a, b as Buffer)

@@ -183,7 +183,7 @@ async function addReferring(
   return shown
 }
 
-/** Of each row, one record more than is shown. Runs on a search thread: a record may be referred to by any number. */
+/** Finds one record more for each row than is shown. Runs on a search thread: a record may be referred to by any number. */
 async function lookUpReferring(
   { storage, models, access, user, ends }: Expansion,
   inverse: Inverse,
@@ -227,7 +227,7 @@ async function lookUpReferring(
   return { found, isTruncated }
 }
 
-/** Of more records than are in `data`, the cursor is that of a find by the reference. */
+/** If there are more records than are in `data`, `next` is the cursor of a find by the reference. */
 function toRelated({ cursors }: Expansion, target: Model, data: Row[], total: number): RelatedRecords {
   for (const row of data) {
     delete row.related__of

@@ -71,7 +71,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     const records: Row[] = []
     for (const [index, entry] of (await unrestrictedJournal.entries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow
-      // Of what was forgotten nobody knows whose it was: a record of which nothing is set is within no rule, or in all.
+      // An erased state is a record without values: it does not tell whose it was.
       records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
     }
     const parts = { storage: stateStorage(storage, reach, waiting(user)), models: access.models, lastStates }

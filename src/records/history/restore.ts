@@ -184,7 +184,7 @@ export function createRestorer(parts: Dependencies) {
   }
 
   function requireRight(operation: Operation, user: User) {
-    // What comes back needs no right to fields that the user does not write.
+    // A restored value needs no right to its field, because the user does not write it.
     if (scopeFor(unrestrictedModel(model), operation, user) === 'none') throw forbidden(model, operation)
   }
 

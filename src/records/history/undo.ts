@@ -40,7 +40,7 @@ interface Dependencies {
   findSeconds: number
 }
 
-/** What was done to a record to undo a change of it. */
+/** A record's change that undoes an earlier one. */
 export interface UndoneChange {
   model: string
   id: number
@@ -125,7 +125,7 @@ export function createUndo({
   async function decode(name: string, rows: Row[], caller: Caller): Promise<ReversibleChange[]> {
     const model = models.get(name)
     if (!model) throw new Failure('VERSION_NOT_FOUND', `${name} is not served any more.`)
-    // Who may not read a record may not learn what it was.
+    // A user who may not read a record may not learn its former values.
     const ids = [...new Set(rows.map((row) => row.id as number))]
     for (const group of inGroups(ids, READ_AT_ONCE)) {
       for (const id of group) if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
@@ -178,8 +178,8 @@ export function createUndo({
 }
 
 /**
- * What of a record can be written now, and the update that sets its references to records that come back after it, which
- * are `pending`.
+ * The part of a record that can be written now, and the update that sets its references to records that come back after
+ * it, which are `pending`.
  */
 function withoutForwardReferences(change: OrderedChange, pending: Set<string>): { now: Row; later: OrderedChange[] } {
   const { model, undo, before } = change
@@ -197,7 +197,7 @@ function withoutForwardReferences(change: OrderedChange, pending: Set<string>): 
 const others = (field: Field, ids: unknown, isLater: (field: Field, id: number) => boolean) =>
   idsIn(field, ids).filter((id) => !isLater(field, id))
 
-/** Of a record that was written together with others, perhaps only the version has changed. */
+/** A change may have no effect: a record that is written together with others may get only a new version. */
 const hasEffect = ({ undo, before }: ReversibleChange) => undo !== 'update' || Object.keys(before).length > 0
 
 /** A change in the order of undoing, and the newest version of its record. */

@@ -240,7 +240,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         const other = found.get(index)?.id
         const isTaken = other !== undefined && other !== row.stored?.id
         const word = fields.length > 1 ? `the combination of ${others.join(' and ')} is` : 'is'
-        // Of fields that the user may not read only that is told.
+        // All fields are ones that the user may not read: they are not named.
         if (names.length === 0 && (first !== undefined || isTaken))
           wrong(row, '', `what you may not read ${word} taken`)
         for (const name of names) {

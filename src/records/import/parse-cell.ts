@@ -24,7 +24,7 @@ export type Cell = string | typeof EMPTY_TEXT | CellFault
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
-/** What is known about the cells of a file. */
+/** How the cells of a file are to be read. */
 export interface CellReading {
   /** finds how far the clocks of a zone are ahead of UTC, for times that name none */
   offset?: ((time: number) => number) | undefined

@@ -19,7 +19,7 @@ export interface Upload {
   cancel(): void
 }
 
-/** What a form may have beside its file: boundaries, and headers of its parts. */
+/** Bytes that a form may have beside its file: boundaries, and headers of its parts. */
 const FORM_BYTES = 65_536
 
 const ONE_FILE = 'Send one file in the form, and everything else in the address.'

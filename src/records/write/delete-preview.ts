@@ -10,7 +10,7 @@ import { refersToOne } from '../../tables/links.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 
-/** What a delete does to records of one model that refer to a deleted record. */
+/** The effect of a delete on the records of one model that refer to a deleted record. */
 export interface DeleteEffect {
   model: string
   /** the reference */

@@ -13,7 +13,7 @@ import type { Collections, Records } from '../records.ts'
 import { at, type BatchOperation, InvalidOperations } from './batch.ts'
 import { isAffectedByDelete } from './units.ts'
 
-/** What an update does with the records that refer to the updated one; in this order. */
+/** The nested writes of an update, in the order in which they are carried out. */
 const KINDS = ['delete', 'update', 'create'] as const
 type Kind = (typeof KINDS)[number]
 
@@ -32,7 +32,7 @@ interface Dependencies {
   batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]>
 }
 
-/** What `expand` returns is ignored, so that a record can be sent back as it was read. */
+/** Members that `expand` returns. They are ignored, so that a record can be sent back as it was read. */
 const READ = ['total', 'data', 'next']
 
 /** Name of the new record in the batch. No client knows it. */
@@ -63,7 +63,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
         .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
       requireFew(children)
       requireOnce(children)
-      // What was carried out before is not compared with the records as they are now.
+      // A request that was carried out before is not compared with the records as they are now.
       const isNew = !caller.idempotency?.stored
       if (isNew) await (collections.get(model) as Records).requireRecord(id, 'update', caller)
       const written = await withPlaces(children, async () => {

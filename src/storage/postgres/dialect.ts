@@ -49,7 +49,7 @@ export const DIALECT: Dialect = {
     if (!isAscii(word)) return [sql`(${together} ~ ${mayContainPattern(word)} AND ${isFolded(together)})`]
     // White space counts only where there is some in the word.
     if (word.includes(' ')) return texts.map(isFolded)
-    // What contains the word as it stands also does when it is folded.
+    // A text that contains the word as it stands contains it folded as well.
     return [
       ...texts.map((text) => sql`lower(${text} COLLATE "C") LIKE ${pattern}`),
       ...texts.map((text) => sql`octet_length(${text}) <> length(${text}) AND ${isFolded(text)}`),

@@ -31,7 +31,7 @@ const escaped = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`
 /** Texts with a recent letter match this regular expression. */
 const HAS_RECENT = `[${RECENT.map(([first, last]) => `${escaped(first)}-${escaped(last)}`).join('')}]`
 
-/** The same as `fold` and `orderKey`: case, accents and kinds of white space do not count. */
+/** `fold` and `orderKey` as functions of the database: case, accents and kinds of white space do not count. */
 export const foldFunctions = (collation: string) => `
   -- Most texts are plain and short, and very few have a recent letter.
   CREATE OR REPLACE FUNCTION dossier_fold_any(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$

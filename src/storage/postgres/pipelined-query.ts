@@ -126,7 +126,7 @@ export class PipelinedQuery extends Query {
     return (this.#calls[this.#results.length] as PipelinedStatement).name
   }
 
-  /** What this query was told itself comes first: another one may have prepared the name before the table changed. */
+  /** The query's own description comes first: another query may have prepared the name before the table changed. */
   get #columns(): Columns {
     return this.#described.get(this.#name) ?? this.#ready.get(this.#name) ?? NONE
   }

@@ -25,7 +25,7 @@ export class Shapes {
   async refresh(): Promise<void> {
     const assumed = this.#assumed
     const rows = await this.#reader.all(READ_SHAPES)
-    // What was read before shapes were assumed is older than these.
+    // Rows that were read before shapes were assumed are older than these.
     if (assumed === this.#assumed) this.#set(new Map(rows.map(({ tbl, shape }) => [tbl, shape])))
   }
 

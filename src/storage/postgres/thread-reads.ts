@@ -10,7 +10,7 @@ import { Shapes } from './shapes.ts'
 
 const nothing = () => {}
 
-/** What a serving thread opens its reads from. */
+/** The data from which a serving thread opens its reads. */
 export interface ThreadReadsStart {
   url: string
   /** number of commits of this process, in shared memory */

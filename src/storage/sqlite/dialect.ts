@@ -48,7 +48,7 @@ export const DIALECT: Dialect = {
     const isOwn = (text: RawBuilder<unknown>) => sql`dossier_like(${text}, ${pattern})`
     if (!isAscii(word)) return texts.map((text) => sql`${isOther(text)} AND ${isOwn(text)}`)
     const isShort = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <= ${sql.lit(SHORT)}`
-    // What contains the word as it stands also does when it is folded.
+    // A text that contains the word as it stands contains it folded as well.
     return [
       ...texts.map((text) => sql`${isShort(text)} AND ${text} LIKE ${pattern} ESCAPE '\\'`),
       ...texts.map((text) => sql`(NOT ${isShort(text)} OR ${isOther(text)}) AND ${isOwn(text)}`),

@@ -7,7 +7,7 @@ import { createDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { cookieSecret } from './secret.ts'
 
-/** What a serving thread opens its reads from. */
+/** The data from which a serving thread opens its reads. */
 export interface ThreadReadsStart {
   file: string
   /** number of commits of this process, in shared memory */

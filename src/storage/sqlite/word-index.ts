@@ -48,7 +48,7 @@ const withOthers = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, 
 const MAX_TRIGRAMS = 2000
 const MAX_MERGED_SHARE = 0.5
 
-/** Of so many short words the rarest one is looked for. */
+/** How many short words are looked up; the one in the fewest records is used. */
 const MAX_SHORT = 3
 /** So many trigrams of longer words are counted, to tell how many records these leave. Counting takes time. */
 const MAX_COUNTED = 4

@@ -82,7 +82,7 @@ async function build(db: Database, { model, what, ...index }: MissingIndex): Pro
   try {
     await execute(db, rebuildDialect(db).concurrently(createIndex(index, model, dialect)))
   } catch (error) {
-    // What fails here is dropped by the next change.
+    // An index that cannot be dropped here is dropped by the next change.
     await dropIndexes(db, [index.name]).catch(() => {})
     if (!isFault(error, 'taken')) throw explainBound(error, model, what)
     const reasons = await describeDuplicates(db, model, index.fields)
