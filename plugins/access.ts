@@ -16,7 +16,7 @@ declare module 'fastify' {
 /** Refuses operations that a user's roles do not allow, before the body is read. `Records` limits the rows by reach. */
 async function access(app: FastifyInstance) {
   const mayPerform = ({ model, operation }: { model: Model; operation: Operation }, user: User) =>
-    scopeFor(app.modelsOf(user).get(model.name) as Model, operation, user) !== 'none'
+    scopeFor(app.visibleModelsFor(user).get(model.name) as Model, operation, user) !== 'none'
 
   app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config

@@ -136,7 +136,7 @@ async function aggregate(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const config = {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],
@@ -152,7 +152,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config,
     schema: { ...described('aggregate'), querystring: AggregateParameters },
     handler: async ({ query, user }, reply) => {
-      const { context, records } = visibleFor(user)
+      const { context, records } = visibleModelFor(user)
       const asked = parseAggregateParameters(query, context)
       return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
     },
@@ -164,7 +164,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config: { ...config, body: 'search', described: { body: describedBody(model), answer: Page } },
     schema: { ...described('searchAggregate'), body: Body },
     handler: async ({ body, user }, reply) => {
-      const { context, records } = visibleFor(user)
+      const { context, records } = visibleModelFor(user)
       const asked = parseAggregateBody(body, context)
       return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
     },

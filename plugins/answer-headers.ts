@@ -4,7 +4,7 @@ import { success } from '../src/envelope.ts'
 import { prepareIdempotent } from '../src/journal/idempotency.ts'
 import type { Records } from '../src/records/records.ts'
 import { nextLink } from '../src/requests/link.ts'
-import { toETag, versionIn } from '../src/requests/matching.ts'
+import { parseIfMatch, toETag } from '../src/requests/preconditions.ts'
 import { PREFERS_MINIMAL, prefersMinimal } from '../src/requests/prefer.ts'
 
 interface Written {
@@ -32,7 +32,7 @@ async function answerHeaders(app: FastifyInstance) {
   app.decorateRequest('matchedVersion', function (id, records) {
     const { user, headers } = this
     return prepareIdempotent(user.idempotency, () =>
-      versionIn(headers['if-match'], async () =>
+      parseIfMatch(headers['if-match'], async () =>
         user.idempotency?.stored ? 0 : (await records.read(id, user, ONLY_VERSION)).version,
       ),
     )

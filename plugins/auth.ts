@@ -11,7 +11,7 @@ import { findSessionUser, sessionKey } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
 import { authenticate, type VerifiedLogin } from '../src/people/users.ts'
 import type { Caller } from '../src/records/caller.ts'
-import { bearerIn } from '../src/requests/bearer.ts'
+import { parseBearerToken } from '../src/requests/bearer.ts'
 import { mayChange } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
@@ -55,7 +55,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   app.decorateRequest('verifyPassword', function (username, password, ifWrong) {
     const { db } = app.storage
-    return withTrail(this, username, async () => {
+    return auditFailures(this, username, async () => {
       const check = () => authenticate(db, username, password, this.ip)
       const proven = await guardAttempts(db, app.config, username, this.ip, check)
       if (!proven) throw new Failure('LOGIN_INCORRECT', ifWrong)
@@ -70,7 +70,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   // Runs before the body is read and before "unknown model" is answered: a client without a login learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
-    const token = bearerIn(request.headers)
+    const token = parseBearerToken(request.headers)
     if (token !== undefined) {
       authenticateToken(request, token).then(() => done(), done)
       return
@@ -94,7 +94,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   /** Counts a wrong token as a failed login of its address. Valid tokens still work there: tokens cannot be guessed. */
   async function refuseToken(request: FastifyRequest): Promise<never> {
-    return withTrail(request, TOKEN_USERNAME, async () => {
+    return auditFailures(request, TOKEN_USERNAME, async () => {
       await guardAttempts(app.storage.db, app.config, TOKEN_USERNAME, request.ip, async () => undefined)
       throw new Failure('LOGIN_INCORRECT', 'This token is not right, or it has ended.')
     })
@@ -162,9 +162,13 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 /** Runs `prove`; if authentication fails, writes that to the audit log. */
-async function withTrail<Result>(request: FastifyRequest, who: string, prove: () => Promise<Result>): Promise<Result> {
+async function auditFailures<Result>(
+  request: FastifyRequest,
+  who: string,
+  authenticate: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await prove()
+    return await authenticate()
   } catch (error) {
     const event = error instanceof Failure && AUDIT_EVENTS[error.code]
     if (event) request.audit(event, { subject: who.slice(0, 64) })

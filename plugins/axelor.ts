@@ -9,7 +9,7 @@ import { type Model, visibleFields } from '../src/model/model.ts'
 import { rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
-import { idIn } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/address.ts'
 import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { ownStep, parseExpand, parseFields, targetModel } from '../src/requests/paths.ts'
@@ -54,7 +54,7 @@ interface RouteOptions {
 
 async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   await yieldToOthers()
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undescribed: true, access: { model, operation: 'read' as const } }
 
@@ -64,7 +64,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
     config: read,
     schema: { body: FetchBody, response },
     handler: async ({ params, body: { data, ...beside }, user }, reply) => {
-      const { records, context } = visibleFor(user)
+      const { records, context } = visibleModelFor(user)
       const { fields, related = {} } = data ?? beside
       const expand = parseExpand('"related"', Object.keys(related), context)
       const shapes = expand.map((name) => {
@@ -72,7 +72,10 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
         return [name, new Set(parseFields(`"related.${name}"`, related[name] as string[], target))] as const
       })
       const wanted = fields && [...parseFields('"fields"', fields, context.model), ...expand]
-      const record = await records.read(idIn(params), new HttpCaller(user, reply.raw), { fields: wanted, expand })
+      const record = await records.read(parseRecordId(params), new HttpCaller(user, reply.raw), {
+        fields: wanted,
+        expand,
+      })
       return success({
         ...record,
         ...Object.fromEntries(shapes.map(([name, names]) => [name, only(record[name], names)])),
@@ -86,8 +89,8 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
     config: read,
     schema: { response: { 200: SuccessSchema(Type.Unsafe<Row>({ type: 'object', additionalProperties: true })) } },
     handler: async ({ params, user }) => {
-      const { records, model: seen } = visibleFor(user)
-      const record = (await records.read(idIn(params), user, { expand: [] })) as Row
+      const { records, model: seen } = visibleModelFor(user)
+      const record = (await records.read(parseRecordId(params), user, { expand: [] })) as Row
       const copied = visibleFields(seen).filter((field) => !field.readOnly)
       return success(Object.fromEntries(copied.map(({ name }) => [name, record[name]])))
     },

@@ -7,7 +7,7 @@ import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
-import { refuseIfMatch } from '../src/requests/matching.ts'
+import { refuseIfMatch } from '../src/requests/preconditions.ts'
 
 /** Checks only the number of operations. `createBatch` checks each one, so that a failure names the operation. */
 const Operations = Type.Object(
@@ -26,11 +26,11 @@ const Answer = Type.Object({
 
 /** Several changes in one transaction. */
 async function batch(app: FastifyInstance) {
-  const { storage, access, modelsOf, missingModel, config } = app
+  const { storage, access, visibleModelsFor, missingModel, config } = app
   const batchFor = app.perVisibleModels(({ models, collections }) =>
     createBatch({ storage, models, collections, missingModel }),
   )
-  const { preview } = createDeletePreview({ storage, access, modelsOf, findSeconds: config.FIND_SECONDS })
+  const { preview } = createDeletePreview({ storage, access, visibleModelsFor, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Body: { data: BatchOperation[]; preview?: boolean } }>({
     method: 'POST',

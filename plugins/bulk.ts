@@ -24,7 +24,7 @@ import {
   requireFormatFor,
   XLSX_TYPE,
 } from '../src/requests/bulk.ts'
-import { keyIn } from '../src/requests/key.ts'
+import { parseIdempotencyKey } from '../src/requests/key.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 
@@ -48,7 +48,7 @@ async function bulk(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const { storage, config, limits } = app
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>
     reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
   // Any content type is accepted, and the body is passed on as a stream.
@@ -70,7 +70,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       querystring: ExportParameters,
     },
     handler: async (request, reply) => {
-      const { context, records } = visibleFor(request.user)
+      const { context, records } = visibleModelFor(request.user)
       const exporting = parseExport(request.query, context)
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // Waits for the first chunk, so that a failing start is still answered with an error status.
@@ -87,7 +87,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config: { access: { model, operation: 'read' } },
     schema: { querystring: ExportParameters },
     handler: async ({ query, user }, reply) => {
-      describeFile(reply, parseExport(query, visibleFor(user).context).format)
+      describeFile(reply, parseExport(query, visibleModelFor(user).context).format)
       return reply.send()
     },
   })
@@ -116,8 +116,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'] as string)
       const importing = parseImport({ ...typed, ...request.query })
       const { username } = user
-      const { records } = visibleFor(user)
-      const key = importing.dryRun ? undefined : keyIn(request.headers)
+      const { records } = visibleModelFor(user)
+      const key = importing.dryRun ? undefined : parseIdempotencyKey(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
       const cleanups: (() => void)[] = []

@@ -69,9 +69,9 @@ const EVENTS = { description: 'Server-sent events', content: { 'text/event-strea
 
 /** The changes of all records in commit order: as pages, or as a stream of server-sent events. */
 async function changes(app: FastifyInstance) {
-  const { storage, models, access, modelsOf, collections, config } = app
+  const { storage, models, access, visibleModelsFor, collections, config } = app
   const feed = createFeed(storage, models, access)
-  const undo = createUndo({ storage, access, modelsOf, collections, findSeconds: config.FIND_SECONDS })
+  const undo = createUndo({ storage, access, visibleModelsFor, collections, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',

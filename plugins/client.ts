@@ -52,7 +52,8 @@ async function client(app: FastifyInstance) {
     return `${HEAD}${together(await stripped)}\n${CONNECT}`
   })
 
-  const usedBy = (user: User): Models => new Map([...app.modelsOf(user)].filter(([, model]) => mayUse(model, user)))
+  const usedBy = (user: User): Models =>
+    new Map([...app.visibleModelsFor(user)].filter(([, model]) => mayUse(model, user)))
 
   // With many models it has megabytes, so it is made once for users with the same rights.
   const sources = new Memo<Promise<string>>(MAX_SOURCES)

@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../src/filters/access.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
-import { createVisibleModels, type ModelsOf } from '../src/model/visible-models.ts'
+import { createVisibleModels, type VisibleModelsFor } from '../src/model/visible-models.ts'
 import type { RecordsContext } from '../src/records/context.ts'
 import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
@@ -16,7 +16,7 @@ declare module 'fastify' {
     /** which records users may access; for all that is not about the fields that somebody sees */
     access: Access
     /** The models as a user sees them. */
-    modelsOf: ModelsOf
+    visibleModelsFor: VisibleModelsFor
     /** Makes something once for all users who see the same fields. */
     perVisibleModels<Made>(make: (view: VisibleModels) => Made): (user: User) => Made
     /** The fields of a model that a user sees. */
@@ -43,7 +43,7 @@ export interface VisibleModel {
 /** Creates the `Records` of each model, once for all users who see the same of it; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
-  const modelsOf = createVisibleModels(models)
+  const visibleModelsFor = createVisibleModels(models)
   const everything = createAccess(models, storage.db)
   const visibleByModels = new WeakMap<Models, VisibleModels>()
   const shared = {
@@ -70,26 +70,26 @@ async function collections(app: FastifyInstance) {
     return { models: seen, access, collections: { get } }
   }
 
-  function visibleOf(seen: Models): VisibleModels {
+  function getOrCreateVisible(seen: Models): VisibleModels {
     const visible = visibleByModels.get(seen) ?? createVisible(seen)
     visibleByModels.set(seen, visible)
     return visible
   }
 
-  const unrestricted = visibleOf(models)
+  const unrestricted = getOrCreateVisible(models)
   for (const model of models.values()) {
     unrestricted.collections.get(model)
     // Yields, because the current app answers requests while this one is built.
     await yieldToOthers()
   }
-  app.decorate('modelsOf', modelsOf)
+  app.decorate('visibleModelsFor', visibleModelsFor)
   app.decorate('access', unrestricted.access)
   app.decorate('collections', unrestricted.collections)
   const perVisibleModels = <Made>(make: (view: VisibleModels) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
-      const seen = modelsOf(user)
-      const known = made.get(seen) ?? make(visibleOf(seen))
+      const seen = visibleModelsFor(user)
+      const known = made.get(seen) ?? make(getOrCreateVisible(seen))
       made.set(seen, known)
       return known
     }

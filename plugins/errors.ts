@@ -61,7 +61,7 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   // The client has disconnected and never receives this.
   cancelled: BUSY,
   'commit-unknown': unavailable(
-    'The database was lost before it told whether this was written. Look before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
+    'The connection to the database was lost before the commit was confirmed, so it is unknown whether this was written. Check before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
   ),
 }
 

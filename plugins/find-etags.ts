@@ -7,7 +7,7 @@ import { type PageText, RecentPages } from '../src/lib/recent-pages.ts'
 import { scopeFor, type User } from '../src/model/access.ts'
 import { fieldReference, type Model } from '../src/model/model.ts'
 import type { Page } from '../src/records/find/find.ts'
-import { toETag } from '../src/requests/matching.ts'
+import { toETag } from '../src/requests/preconditions.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

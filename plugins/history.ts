@@ -10,11 +10,11 @@ import { component } from '../src/openapi/refs.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
-import { idIn } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
-import { asPreconditionFailed, CONFLICTS, requireSameVersion } from '../src/requests/matching.ts'
 import { HistoryParameters, IdParameter, MatchHeaders } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
+import { asPreconditionFailed, CONFLICTS, requireSameVersion } from '../src/requests/preconditions.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
 
 const DeletedRecord = component(
@@ -53,7 +53,7 @@ async function history(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const read = { access: { model, operation: 'read' as const } }
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
@@ -68,7 +68,12 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      const page = await visibleFor(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))
+      const page = await visibleModelFor(user).records.history(
+        parseRecordId(params),
+        limit,
+        after,
+        new HttpCaller(user, reply.raw),
+      )
       return reply.page(page)
     },
   })
@@ -98,8 +103,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     handler: async (request, reply) => {
       const { data } = request.body
       const { user } = request
-      const id = idIn(request.params)
-      const { records } = visibleFor(user)
+      const id = parseRecordId(request.params)
+      const { records } = visibleModelFor(user)
       const matched = await request.matchedVersion(id, records)
       const version = requireSameVersion(matched, data.version)
       const asked = { ...data, ...(version !== undefined && { version }) }
@@ -119,7 +124,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return reply.page(await visibleFor(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
+      return reply.page(await visibleModelFor(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
     },
   })
 
@@ -133,8 +138,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       response: { 200: SuccessSchema(Type.Integer()) },
     },
     handler: async (request) => {
-      const id = idIn(request.params)
-      const forgotten = await visibleFor(request.user).records.forget(id, request.user)
+      const id = parseRecordId(request.params)
+      const forgotten = await visibleModelFor(request.user).records.forget(id, request.user)
       request.audit('history forgotten', { subject: `${model.name} ${id}` })
       return success(forgotten)
     },

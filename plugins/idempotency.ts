@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { IdempotentRequest } from '../src/journal/idempotency.ts'
 import { mayChange } from '../src/requests/changing.ts'
-import { keyIn } from '../src/requests/key.ts'
+import { parseIdempotencyKey } from '../src/requests/key.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
@@ -39,7 +39,7 @@ async function idempotency(app: FastifyInstance) {
   app.addHook('preHandler', (request, reply, done) => {
     const { method, user, headers, routeOptions } = request
     const isOurs = user && !routeOptions.config.streamed && mayChange(method, routeOptions.config)
-    const key = isOurs ? keyIn(headers) : undefined
+    const key = isOurs ? parseIdempotencyKey(headers) : undefined
     if (key === undefined) return done()
     const { username } = user
     // Released also if the client disconnects early: the database then tells its retry whether the write was committed.

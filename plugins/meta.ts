@@ -107,7 +107,9 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const { allowed: wanted = 'read' } = query as { allowed?: string }
       const operation = OPERATIONS.find((one) => one === wanted)
       if (!operation) throw badRequest(`"allowed" must be one of ${OPERATIONS.join(', ')}.`)
-      const names = [...app.modelsOf(user).values()].filter((model) => scopeFor(model, operation, user) !== 'none')
+      const names = [...app.visibleModelsFor(user).values()].filter(
+        (model) => scopeFor(model, operation, user) !== 'none',
+      )
       return { status: 0 as const, total: names.length, data: names.map(({ name }) => name) }
     },
   )
@@ -125,7 +127,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
     },
     async ({ user }) => {
       const totals = await tableTotals(app.storage.db)
-      const used = [...app.modelsOf(user).values()].filter((model) => mayUse(model, user))
+      const used = [...app.visibleModelsFor(user).values()].filter((model) => mayUse(model, user))
       return success(
         ...used.map((model) => {
           const { name, title, plural, description, translations } = model
@@ -150,7 +152,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async ({ params, user }) => {
-      const model = app.modelsOf(user).get(params.model)
+      const model = app.visibleModelsFor(user).get(params.model)
       const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
       // A model is hidden from users who have no access to it at all.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)

@@ -10,8 +10,8 @@ import { type Described, documentHead, documentPieces } from '../src/openapi/doc
 import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
 import type { DescribedModels, RouteDocs } from '../src/openapi/schemas.ts'
 import { mayChange } from '../src/requests/changing.ts'
-import { matchesETag, toETag } from '../src/requests/matching.ts'
 import { IfNoneMatchHeaders } from '../src/requests/parameter-schemas.ts'
+import { matchesETag, toETag } from '../src/requests/preconditions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -91,7 +91,7 @@ async function openapi(app: FastifyInstance) {
 
   /** A user's document has the models that they may use, with the fields that they may know. */
   function describedTo(user: User): Described {
-    const seen = app.modelsOf(user)
+    const seen = app.visibleModelsFor(user)
     const may = (model: Model, operation: Operation) => scopeFor(model, operation, user) !== 'none'
     const isAllowed = ({ model: name, operation, role }: Route) => {
       if (role !== undefined && !user.roles.includes(role)) return false

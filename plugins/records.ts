@@ -10,9 +10,8 @@ import { SELECTION_PARAMETERS } from '../src/model/names.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import { idIn, modelIn } from '../src/requests/address.ts'
+import { parseModelName, parseRecordId } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
-import { matchesETag, toETag } from '../src/requests/matching.ts'
 import {
   findParameters,
   IdParameter,
@@ -27,6 +26,7 @@ import {
   parseParameters,
   parseSelection,
 } from '../src/requests/parameters.ts'
+import { matchesETag, toETag } from '../src/requests/preconditions.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
@@ -44,9 +44,9 @@ async function records(app: FastifyInstance) {
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
-        throw app.models.has(modelIn(request.url))
+        throw app.models.has(parseModelName(request.url))
           ? app.missingRoute(request)
-          : app.missingModel(modelIn(request.url), request.user)
+          : app.missingModel(parseModelName(request.url), request.user)
       })
       for (const model of app.models.values()) rest.register(modelRoutes, { prefix: `/${model.name}`, model })
     },
@@ -59,10 +59,10 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const described = routeDocs(model)
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: Parameters, user: User) =>
-    queriesFor(user).getOrCompute(url, () => parseParameters(parameters, visibleFor(user).context))
+    queriesFor(user).getOrCompute(url, () => parseParameters(parameters, visibleModelFor(user).context))
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -86,7 +86,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
       const state = await app.findEtag(model, [request.user, user], url, headers['if-none-match'])
-      const find = () => visibleFor(user).records.find(query, new HttpCaller(user, reply.raw))
+      const find = () => visibleModelFor(user).records.find(query, new HttpCaller(user, reply.raw))
       if (!state) return reply.page(await find())
       reply.header('etag', state.tag)
       return state.isKnown ? reply.code(304).send() : reply.recentPage(state.tag, find)
@@ -94,7 +94,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   })
 
   const search: RouteHandlerMethod = async (request, reply) => {
-    const { records, context } = visibleFor(request.user)
+    const { records, context } = visibleModelFor(request.user)
     const query = parseSearch(request.body as SearchBody, context)
     return { status: 0, ...(await records.find(query, new HttpCaller(request.user, reply.raw))) }
   }
@@ -129,18 +129,18 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
       allowOnly(SELECTION_PARAMETERS, query)
-      const { records, context } = visibleFor(user)
+      const { records, context } = visibleModelFor(user)
       const selection = parseSelection(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
-        const past = await records.version(idIn(params), number, selection, new HttpCaller(user, reply.raw))
+        const past = await records.version(parseRecordId(params), number, selection, new HttpCaller(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
       // No ETag for expanded records: the related records have versions of their own.
       if (selection.expand.length > 0)
-        return success(await records.read(idIn(params), new HttpCaller(user, reply.raw), selection))
-      const record = await records.read(idIn(params), user, selection)
+        return success(await records.read(parseRecordId(params), new HttpCaller(user, reply.raw), selection))
+      const record = await records.read(parseRecordId(params), user, selection)
       reply.header('etag', toETag(record.version))
       if (matchesETag(record.version, headers['if-none-match'])) return reply.code(304).send()
       return success(record)

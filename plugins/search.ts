@@ -45,17 +45,17 @@ const Answer = Type.Object({
 /** A text search over all models. */
 async function search(app: FastifyInstance) {
   const { config } = app
-  const visibleFor = app.perVisibleModels((view) => view)
+  const visibleModelFor = app.perVisibleModels((view) => view)
 
   /** The models to search: those named, or all that the user may read and that have text. */
   function modelsFor(named: unknown, user: User): Model[] {
     if (named === undefined)
-      return [...app.modelsOf(user).values()].filter(
+      return [...app.visibleModelsFor(user).values()].filter(
         (model) => model.search.length > 0 && scopeFor(model, 'read', user) !== 'none',
       )
     if (typeof named !== 'string') throw badRequest('The query parameter "models" must be given once.')
     return [...new Set(named.split(',').map((name) => name.trim()))].map((name) => {
-      const model = app.modelsOf(user).get(name)
+      const model = app.visibleModelsFor(user).get(name)
       if (!model) throw app.missingModel(name, user)
       if (scopeFor(model, 'read', user) === 'none') throw forbidden(model, 'read')
       requireSearchable('The query parameter "models"', model)
@@ -83,7 +83,7 @@ async function search(app: FastifyInstance) {
       const asked = { textSearch, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
       const { matches, unfinished } = await searchModels(
-        visibleFor(user).collections,
+        visibleModelFor(user).collections,
         modelsFor(query.models, user),
         asked,
         caller,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { bearerIn } from '../src/requests/bearer.ts'
+import { parseBearerToken } from '../src/requests/bearer.ts'
 import { SAFE_METHODS } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
@@ -45,7 +45,7 @@ const isUnsafe = ({ method, routeOptions }: FastifyRequest) =>
 
 /** A page of another site cannot make a browser send a token. Public routes need none, so there it proves nothing. */
 const hasToken = ({ headers, routeOptions }: FastifyRequest) =>
-  !routeOptions.config.public && bearerIn(headers) !== undefined
+  !routeOptions.config.public && parseBearerToken(headers) !== undefined
 
 /** Values of `Sec-Fetch-Site` for requests by the user or by a page of this origin. Pages cannot forge the header. */
 const OWN_SITES = ['same-origin', 'none']

@@ -9,7 +9,7 @@ import { ADMIN } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { createToken, deleteToken, listTokens, type NewToken } from '../src/people/tokens.ts'
 import { requireUser } from '../src/people/users.ts'
-import { idIn } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/address.ts'
 
 const VIEW = {
   id: Type.Integer(),
@@ -128,7 +128,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: SuccessSchema(Type.Integer()) },
       },
       handler: async (request) => {
-        const id = idIn(request.params as unknown as { id: string })
+        const id = parseRecordId(request.params as unknown as { id: string })
         const ended = await deleteToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
         request.audit('token ended', { subject: whoIn(request) })
         return success(ended)

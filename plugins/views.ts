@@ -15,7 +15,7 @@ import {
   VIEW_KINDS,
   type ViewSettings,
 } from '../src/people/views.ts'
-import { idIn } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/address.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 
 const SETTINGS = {
@@ -70,7 +70,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
   const one = { 200: SuccessSchema(View) }
 
   const usedBy = (user: User) => (name: string) => {
-    const model = app.modelsOf(user).get(name)
+    const model = app.visibleModelsFor(user).get(name)
     return model !== undefined && mayUse(model, user)
   }
 
@@ -82,7 +82,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
 
   /** The views that name no field which the user may not know. */
   function withoutHidden(all: SavedView[], model: string, user: User): SavedView[] {
-    const seen = visibleFields(app.modelsOf(user).get(model) as Model).map(({ name }) => name)
+    const seen = visibleFields(app.visibleModelsFor(user).get(model) as Model).map(({ name }) => name)
     const hidden = visibleFields(app.models.get(model) as Model).filter(({ name }) => !seen.includes(name))
     if (hidden.length === 0) return all
     return all.filter(({ query }) => {
@@ -144,7 +144,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params, body: { data }, user }) => {
       const writing = idempotentStorage(storage, user.idempotency)
-      const id = idIn(params as unknown as { id: string })
+      const id = parseRecordId(params as unknown as { id: string })
       return success(await updateView(writing, id, data.version, settingsIn(data), user, usedBy(user)))
     },
   })
@@ -167,7 +167,9 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
       const writing = idempotentStorage(storage, user.idempotency)
       const version = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
       if (version === undefined) throw badRequest('The query parameter "version" names the version that was read.')
-      return success(await deleteView(writing, idIn(params as unknown as { id: string }), version, user, usedBy(user)))
+      return success(
+        await deleteView(writing, parseRecordId(params as unknown as { id: string }), version, user, usedBy(user)),
+      )
     },
   })
 }

@@ -23,7 +23,10 @@ import { type Caller, HttpCaller } from '../src/records/caller.ts'
 import { createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createNestedWriter, hasChildren } from '../src/records/write/nested-writes.ts'
-import { idIn } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/address.ts'
+import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
+import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
 import {
   asNewOnly,
   asPreconditionFailed,
@@ -34,10 +37,7 @@ import {
   refuseIfMatch,
   requireSameVersion,
   versionInBody,
-} from '../src/requests/matching.ts'
-import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
-import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+} from '../src/requests/preconditions.ts'
 import { allowOnly, badRequest, isAsked, wholeNumber } from '../src/requests/query.ts'
 
 /** Requires only that `data` is an object; `Records` validates its fields. */
@@ -77,7 +77,7 @@ const NOT_READ = 'cannot be merged, because you may not read it. Send all of it,
 
 /** Create, update and delete: another route set per model. */
 async function writes(app: FastifyInstance) {
-  const { storage, access, modelsOf, missingModel } = app
+  const { storage, access, visibleModelsFor, missingModel } = app
   const nestedWriterFor = app.perVisibleModels(({ models, collections }) => {
     const { write: batch } = createBatch({ storage, models, collections, missingModel })
     return createNestedWriter({ models, collections, batch })
@@ -85,7 +85,7 @@ async function writes(app: FastifyInstance) {
   const { preview: previewDelete } = createDeletePreview({
     storage,
     access,
-    modelsOf,
+    visibleModelsFor,
     findSeconds: app.config.FIND_SECONDS,
   })
   for (const model of app.models.values())
@@ -101,11 +101,11 @@ interface RouteOptions {
 async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDelete }: RouteOptions) {
   await yieldToOthers()
   const described = routeDocs(model)
-  const visibleFor = app.visibleModel(model)
+  const visibleModelFor = app.visibleModel(model)
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
-    visibleFor(user).records.prepare()
+    visibleModelFor(user).records.prepare()
     done()
   }
 
@@ -127,7 +127,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     },
     handler: async ({ body: { data }, user, headers }, reply) => {
       refuseIfMatch(headers)
-      const { model: seen, records } = visibleFor(user)
+      const { model: seen, records } = visibleModelFor(user)
       const write = () =>
         hasChildren(seen, data) ? nestedWriterFor(user).create(seen, data, user) : records.create(data, user)
       const record = await asNewOnly(mustBeNew(headers['if-none-match']), write)
@@ -152,8 +152,8 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     matched: number | undefined,
   ): Promise<object> {
     const { user } = request
-    const id = idIn(request.params as Parameters)
-    const { model: seen, records } = visibleFor(user)
+    const id = parseRecordId(request.params as Parameters)
+    const { model: seen, records } = visibleModelFor(user)
     requireSameVersion(matched, data.version)
     const named = matched === undefined ? data : { ...data, version: matched }
     const isTogether = hasChildren(seen, named)
@@ -177,7 +177,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
         request,
         reply,
         request.body,
-        await request.matchedVersion(idIn(request.params), visibleFor(request.user).records),
+        await request.matchedVersion(parseRecordId(request.params), visibleModelFor(request.user).records),
       ),
   })
 
@@ -186,7 +186,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
    * version. Throws a conflict if that version is not known.
    */
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
-    const { records, model: seen } = visibleFor(user)
+    const { records, model: seen } = visibleModelFor(user)
     const selection = { fields, expand: [] }
     const current = await records.read(id, user, selection)
     // Without a version, or with a wrong one, the update is refused in any case.
@@ -202,7 +202,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
 
   /** Replaces patches within objects by the whole objects that they result in. */
   async function patched(body: Record<string, unknown>, id: number, matched: number | undefined, user: User & Caller) {
-    const { model: seen } = visibleFor(user)
+    const { model: seen } = visibleModelFor(user)
     if (!patchesWithin(body) || user.idempotency?.stored) return body
     const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
     const hidden = objects.filter(({ name }) => !visibleField(seen, name)).map(({ name }) => [name, NOT_READ])
@@ -222,8 +222,8 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     schema: { ...updating.schema, ...describeOperation(model, 'patch'), body: Type.Object({}) },
     handler: async (request, reply) => {
       const { body, user, headers } = request
-      const id = idIn(request.params)
-      const matched = await request.matchedVersion(id, visibleFor(user).records)
+      const id = parseRecordId(request.params)
+      const matched = await request.matchedVersion(id, visibleModelFor(user).records)
       // JSON may also be the body of an update.
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
@@ -255,9 +255,9 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const { preview, ...query } = request.query
       allowOnly(['version'], query)
       const isPreview = isAsked({ preview }, 'preview')
-      const { records } = visibleFor(user)
-      const id = idIn(params)
-      const matched = await request.matchedVersion(id, visibleFor(user).records)
+      const { records } = visibleModelFor(user)
+      const id = parseRecordId(params)
+      const matched = await request.matchedVersion(id, visibleModelFor(user).records)
       const named = requireSameVersion(
         wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),

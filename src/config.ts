@@ -106,8 +106,8 @@ export class SettingsError extends Error {}
 export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
   const settings = { ...(dotenv && given(readDotenv())), ...given(environment) }
   const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false })
-  const isRight = ajv.compile<Static<typeof Settings>>(Settings)
-  if (!isRight(settings)) throw new SettingsError((isRight.errors as ErrorObject[]).map(describe).join('\n'))
+  const validate = ajv.compile<Static<typeof Settings>>(Settings)
+  if (!validate(settings)) throw new SettingsError((validate.errors as ErrorObject[]).map(describe).join('\n'))
   trustedProxies(settings)
   allowedOrigins(settings)
   if (settings.PUBLIC_URL !== undefined && !URL.canParse(settings.PUBLIC_URL))

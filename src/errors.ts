@@ -92,7 +92,7 @@ export const unavailable = (message: string, seconds = 1) =>
   new Failure('UNAVAILABLE', message, { headers: { 'retry-after': String(seconds) } })
 
 /** Answer to requests that are rejected under overload. */
-export const OVERLOADED = unavailable('There is more to do than can be done. Try again in a moment.')
+export const OVERLOADED = unavailable('The service is overloaded. Try again in a moment.')
 
 /** Answer to requests that meet tables of other models than those that are served. */
 export const CHANGING = unavailable('The models are being changed. Try again in a second.')

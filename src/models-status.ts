@@ -41,8 +41,8 @@ export class ModelsStatusTracker {
     clearTimeout(this.#timer)
     if (!(error instanceof ModelFaults)) this.retryLater(RETRY_FACTOR * tookMs)
     if (isKnown) return
-    if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
-    else this.#log.error(error, 'the models folder is not followed')
+    if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder was not reloaded')
+    else this.#log.error(error, 'the models folder was not reloaded')
   }
 
   retryLater(ms = 0): void {

@@ -152,7 +152,7 @@ export class Service {
         await this.#applyModels(isForced)
       } catch (error) {
         if (isSuperseded(error)) void this.reload(isForced)
-        else if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
+        else if (this.#stopping.signal.aborted) this.#log.info('the models folder was not reloaded: the service stops')
         else {
           this.#isDatabaseUnavailable = isUnavailable(error)
           if (this.#isDatabaseUnavailable) this.#modelSource.undo()
@@ -241,7 +241,7 @@ export class Service {
   }
 
   /** Whether requests that met tables of another shape may wait for the app that fits them. */
-  get #willFollow(): boolean {
+  get #canWaitForNextApp(): boolean {
     return this.storage.published !== undefined || this.config.WATCH_MODELS
   }
 
@@ -254,7 +254,7 @@ export class Service {
       metrics: this.#metrics,
       damage: this.#damage,
       onError: this.#failures.of('start of serving threads'),
-      willFollow: this.#willFollow,
+      canWaitForNextApp: this.#canWaitForNextApp,
       onOutdated: () => this.#reloadForOthers(),
       whileUnchanged: (work) => {
         const done = this.#reloading.then(work)
@@ -276,7 +276,7 @@ export class Service {
       streams: this.streams,
       damage: this.#damage,
       limits: this.limits,
-      holdOutdated: this.#willFollow ? (request) => this.#front.holdOutdated(request) : undefined,
+      holdOutdated: this.#canWaitForNextApp ? (request) => this.#front.holdOutdated(request) : undefined,
       modelsStatus: () => this.#status.status(models, storage),
       reloadModels: async () => {
         await this.reload()

@@ -23,7 +23,7 @@ export class TableChanges {
   constructor(config: Config, log: Logger, failures: TaskFailures, signal: AbortSignal) {
     this.#config = config
     this.#log = log
-    const tell = (model: string, percent: number) => log.info({ model, percent }, 'a table is being made anew')
+    const tell = (model: string, percent: number) => log.info({ model, percent }, 'a table is being rebuilt')
     this.#options = {
       signal,
       onProgress: throttle(TELL_PROGRESS_MS, tell, Date.now()),
@@ -48,7 +48,7 @@ export class TableChanges {
     throwIfRefused(overview)
     await this.apply(storage, models, overview, { isStarting: true, generation }, miscounted)
     const told = { models: miscounted }
-    if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
+    if (miscounted.length > 0) this.#log.warn(told, 'records were recounted: the tables had been changed by hand')
   }
 
   async apply(

@@ -49,7 +49,7 @@ type Checker = ReturnType<typeof makeChecker>
 const ofApp = new WeakMap<object, Checker>()
 
 function checkerOf(app: FastifyInstance, { user }: FastifyRequest): Checker {
-  const seen = user ? app.modelsOf(user) : app.models
+  const seen = user ? app.visibleModelsFor(user) : app.models
   const own = ofApp.get(seen)
   if (own) return own
   const key = JSON.stringify([[...seen.values()], app.config.PUBLIC_URL])

@@ -5,7 +5,7 @@
 export const RECORDS = [
   'plugins/records',
   'plugins/values',
-  'plugins/matching',
+  'plugins/preconditions',
   'plugins/references',
   'plugins/related',
   'plugins/links',

@@ -169,14 +169,14 @@ t.test('no SQL of one engine outside storage/', async (t) => {
 const WITHOUT_REACH: Record<string, string> = {
   'src/journal/feed.ts': 'reads for all listeners at once; each change is then filtered by `seenBy`',
   'src/journal/last-states.ts': 'finds out which records are deleted, to compare them with a rule',
-  'src/records/find/find-strategy.ts': 'gets `where` from `wayFor`, which calls `withReach`',
+  'src/records/find/find-strategy.ts': '`chooseStrategy` calls `withReach`, and passes the condition on',
   'src/records/find/index-advice.ts': 'reads the highest id, for a log message',
   'src/records/find/plain-pages.ts': 'is only used for users who may read all records',
   'src/records/history/deleted.ts':
     'leaves out what was restored; the journal has the owners, and `couldRead` compares rules',
   'src/records/write/units.ts': 'inserts a new record',
-  'src/records/aggregate/columns.ts': 'aggregate.ts adds `withReach` to what is selected from it',
-  'src/records/write/merge.ts': 'gets `reached` from changes.ts, which calls `withReach`',
+  'src/records/aggregate/columns.ts': 'aggregate.ts adds `withReach` to its SELECT',
+  'src/records/write/merge.ts': 'gets `reached` from units.ts, which calls `withReachByIndex`',
 }
 
 t.test('statements on models’ tables go through the access filter', async (t) => {
@@ -187,7 +187,7 @@ t.test('statements on models’ tables go through the access filter', async (t) 
     // Functions are separated by empty lines.
     for (const part of readFileSync(join(ROOT, file), 'utf8').split(/\n\s*\n/)) {
       const table = /\b(?:selectFrom|updateTable|deleteFrom|insertInto|table|quote)\(\s*(?:tableName\(|table\))/
-      if (table.test(part) && !/withReach(?:OfFew)?\(/.test(part)) found.add(file)
+      if (table.test(part) && !/withReach(?:ByIndex)?\(/.test(part)) found.add(file)
     }
   }
   t.strictSame([...found].sort(), Object.keys(WITHOUT_REACH).sort())

@@ -289,7 +289,7 @@ t.test('a refused change is made when the data is mended, but only of files that
   await service.service.reload()
   t.match((await client.get('/health')).body.data[0].models, { current: false, why: [/without loss in the records 1/] })
   const told = (what: string) => lines.filter((line) => line.includes(what)).length
-  t.equal(told('is not followed'), 1, 'told once')
+  t.equal(told('was not reloaded'), 1, 'told once')
   t.equal(told('models.jsonc is passed over'), 1)
   await client.post(`${CONTACTS}/1`, { version: 0, lastName: '7' })
   await soon(t, 'another type', async () => (await client.get(`${CONTACTS}/1`)).body.data?.[0].lastName === 7)

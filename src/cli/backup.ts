@@ -23,7 +23,7 @@ export const backupCommand: Command = async (context) => {
     args[0] === undefined
       ? resolve(dataFolder(config.DATA_DIR).backups, backupName('backup'))
       : resolveFile(args[0], context)
-  if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
+  if (existsSync(target)) throw new DatabaseError(`${target} exists already. Choose another name.`)
   await backupDatabase(file, target, progressBar(stderr))
   return `${target}\n`
 }

@@ -26,15 +26,18 @@ Copies everything from the database that the settings name into an empty one, an
 (--to postgres://user@host/db), or from there (with DATABASE_URL) into a data folder that has no database yet
 (--to FOLDER). Ids, versions, history, users, sessions, tokens and the secret that signs cookies are the same then.
 Stop the service first; nothing is changed where it comes from. If it is cut short, run it again: it
-begins anew. Exit codes: 0 done, 1 refused, 2 wrong usage.
+starts over. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
 const COPY_TABLES = import.meta.resolve('../tables/copy-tables.ts')
 const BEGIN = defineJob<string, void>(COPY_TABLES, 'prepareTarget')
 const FINISH = defineJob<string, void>(COPY_TABLES, 'finish')
-const MAKE = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY_TABLES, 'createTables')
-const PUT = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
-const GO_ON = defineJob<{ table: string; order: string; last: number }[], void>(COPY_TABLES, 'setLastNumbers')
+const CREATE_TABLES = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY_TABLES, 'createTables')
+const INSERT_ROWS = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
+const SET_LAST_NUMBERS = defineJob<{ table: string; order: string; last: number }[], void>(
+  COPY_TABLES,
+  'setLastNumbers',
+)
 
 export const moveCommand: Command = async (context) => {
   const { values } = parseArgs({ args: context.args, options: { to: { type: 'string' } } })
@@ -88,7 +91,7 @@ async function copy(
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesToCopy(source, models)
   const all: CopiedTable[] = [...tables, ...OWN_TABLES]
-  await target.runWriteJob(MAKE, { tables, token })
+  await target.runWriteJob(CREATE_TABLES, { tables, token })
   const total = await countRows(source, all)
   const told = {
     copied: createProgress(context.stderr, 'copied', 'rows'),
@@ -97,9 +100,11 @@ async function copy(
   let done = 0
   for (const one of all)
     for await (const rows of readPortions(source, one)) {
-      await target.runWriteJob(PUT, { table: one.table, columns: one.columns, rows, token }).catch((error: Error) => {
-        throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. Move again when that is mended.`)
-      })
+      await target
+        .runWriteJob(INSERT_ROWS, { table: one.table, columns: one.columns, rows, token })
+        .catch((error: Error) => {
+          throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. Move again when that is mended.`)
+        })
       done += rows.length
       told.copied.tell({ done, of: total })
     }
@@ -107,7 +112,7 @@ async function copy(
   const numbers = all.filter(({ isNumbered }) => isNumbered)
   const lasts = []
   for (const one of numbers) lasts.push({ table: one.table, order: one.order, last: await readLastNumber(source, one) })
-  await target.runWriteJob(GO_ON, lasts)
+  await target.runWriteJob(SET_LAST_NUMBERS, lasts)
   await compare(source, target, all, (compared) => told.compared.tell({ done: compared, of: total }))
   told.compared.end()
   // Adds indexes, triggers and counts, and in PostgreSQL the foreign keys.

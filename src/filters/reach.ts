@@ -38,10 +38,10 @@ export const withReach = ({ searching }: Reach, ...conditions: Condition[]): Con
   all([searching, ...conditions])
 
 /**
- * Condition of a statement that finds a few records by an index, according to `conditions`: those that the user may access. A statement that is cached gives `bind`:
- * it replaces the value with this index in `values`.
+ * Like `withReach`, for a statement that finds a few records by an index. A cached statement passes `bind`, which replaces
+ * each bound value.
  */
-export const withReachOfFew = (
+export const withReachByIndex = (
   { bounded }: Reach,
   bind: BindValue | undefined,
   ...conditions: Condition[]

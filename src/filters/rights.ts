@@ -8,7 +8,7 @@ import {
   type Operation,
 } from '../model/access.ts'
 import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
-import { createVisibleModels, type ModelsOf } from '../model/visible-models.ts'
+import { createVisibleModels, type VisibleModelsFor } from '../model/visible-models.ts'
 import { findOperator } from '../requests/operators.ts'
 import { targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'
@@ -28,7 +28,7 @@ export interface RoleRights {
 }
 
 /** The rights of all roles that a model's file names, of everybody, and of admins. */
-function rightsByRole(model: Model, models: Models, modelsOf: ModelsOf): RoleRights[] {
+function rightsByRole(model: Model, models: Models, visibleModelsFor: VisibleModelsFor): RoleRights[] {
   const named = new Set(namedRoles(model))
   const hasFields = model.fields.some(({ access }) => access)
   if (hasFields) named.add(EVERYBODY)
@@ -39,7 +39,7 @@ function rightsByRole(model: Model, models: Models, modelsOf: ModelsOf): RoleRig
       const rules = model.access[operation].filter((rule) => rule.role === role || rule.role === EVERYBODY)
       return rules.length > 0 ? [[operation, describeRules(rules, operation, { model, models })]] : []
     })
-    return { role, rows: Object.fromEntries(rows), ...fieldRights(model, modelsOf({ roles: [role] })) }
+    return { role, rows: Object.fromEntries(rows), ...fieldRights(model, visibleModelsFor({ roles: [role] })) }
   })
   return [...others, { role: ADMIN, rows: everything, hidden: [], locked: [] }]
 }
@@ -65,14 +65,14 @@ function describeRules(rules: AccessRule[], operation: Operation, context: { mod
 /** Warnings for the author of model files: rules without an index, attributes that no user has, useless rights. */
 function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): Map<string, string[]> {
   const all = byName(models)
-  const modelsOf = createVisibleModels(all)
+  const visibleModelsFor = createVisibleModels(all)
   const unknown = Map.groupBy(unknownAttributes(models, users), ({ model }) => model)
   return new Map(
     models.map((model) => [
       model.name,
       [
         ...rulesWithoutIndex(model, all),
-        ...uselessCreateRoles(model, modelsOf),
+        ...uselessCreateRoles(model, visibleModelsFor),
         ...(unknown.get(model.name) ?? []).map(({ pointer, message }) => `${pointer}: ${message}`),
       ],
     ]),
@@ -91,9 +91,9 @@ function rulesWithoutIndex(model: Model, models: Models): Set<string> {
   )
 }
 
-function uselessCreateRoles({ name, access }: Model, modelsOf: ModelsOf): string[] {
+function uselessCreateRoles({ name, access }: Model, visibleModelsFor: VisibleModelsFor): string[] {
   const isUseless = (role: string) =>
-    role !== ADMIN && modelsOf({ roles: [role] }).get(name)?.access.create.length === 0
+    role !== ADMIN && visibleModelsFor({ roles: [role] }).get(name)?.access.create.length === 0
   return [...new Set(access.create.map(({ role }) => role))]
     .filter(isUseless)
     .map(
@@ -108,11 +108,11 @@ export function withRights<Report extends { model: string }>(
   users: { attributes: Attributes }[],
 ): (Report & { rights: RoleRights[]; warnings: string[] })[] {
   const all = byName(models)
-  const modelsOf = createVisibleModels(all)
+  const visibleModelsFor = createVisibleModels(all)
   const warnings = rightsWarnings(models, users)
   return reports.map((report) => ({
     ...report,
-    rights: rightsByRole(all.get(report.model) as Model, all, modelsOf),
+    rights: rightsByRole(all.get(report.model) as Model, all, visibleModelsFor),
     warnings: warnings.get(report.model) as string[],
   }))
 }

@@ -22,7 +22,7 @@ import { partsOf, toCondition } from './where.ts'
 /** The id of a record that is not written yet; no record has it. */
 export const NEW_ID = 0
 /** States that one statement compares. */
-const AT_ONCE = 200
+const GROUP_SIZE = 200
 
 /** Where states are compared. */
 export interface StateStorage {
@@ -62,7 +62,7 @@ interface Gone {
  */
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Dependencies): Promise<boolean[]> {
   const found: boolean[] = []
-  for (const some of inGroups(states, AT_ONCE)) {
+  for (const some of inGroups(states, GROUP_SIZE)) {
     const gone = new Map<string, Gone>()
     await findGone(reach.filters, some, gone, parts)
     const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))

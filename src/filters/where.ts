@@ -55,7 +55,7 @@ export function toCondition(filter: Filter, model: Model, context: FilterContext
   if (!reference) return compare(filter, model, context.dialect)
   const target = targetModel(reference, context.models)
   const inner = toCondition({ ...filter, through }, target, nested(context))
-  return isAmong(reference.name, { theirs: ID, from: reachable(target, filter, inner, context) }, context)
+  return isAmong(reference.name, { theirs: ID, fromWhere: reachable(target, filter, inner, context) }, context)
 }
 
 const ID = sql`"id"`
@@ -72,16 +72,16 @@ const nested = (context: FilterContext): FilterContext =>
 /** Name of a table of related records. No model's table has such a name. */
 const alias = ({ depth }: Outer) => `step__${depth}`
 
-/** The rest of a SELECT, up to the end of its WHERE, and the column that records are compared with. */
+/** A SELECT of the values of a column: `fromWhere` is its text from FROM to the end of its WHERE. */
 interface Selected {
   theirs: RawBuilder<unknown>
-  from: RawBuilder<unknown>
+  fromWhere: RawBuilder<unknown>
 }
 
-/** Records whose column is among those of other records. `rest` follows the WHERE of the SELECT. */
-function isAmong(column: string, { theirs, from }: Selected, { outer }: FilterContext, rest = sql``): Condition {
-  if (!outer) return is`${sql.ref(column)} IN (SELECT ${theirs} FROM ${from} ${rest})`
-  return is`EXISTS (SELECT 1 FROM ${from} AND ${theirs} = ${sql.ref(`${outer.table}.${column}`)} ${rest})`
+/** Condition that the column is among the values of a subquery. `rest` follows its WHERE. */
+function isAmong(column: string, { theirs, fromWhere }: Selected, { outer }: FilterContext, rest = sql``): Condition {
+  if (!outer) return is`${sql.ref(column)} IN (SELECT ${theirs} FROM ${fromWhere} ${rest})`
+  return is`EXISTS (SELECT 1 FROM ${fromWhere} AND ${theirs} = ${sql.ref(`${outer.table}.${column}`)} ${rest})`
 }
 
 /** Records of which a step leads to a record that matches, or to such a number of them. */
@@ -145,9 +145,9 @@ function followStep(filter: RelatedFilter, model: Model, context: FilterContext)
   const inner = matching ? toCondition(matching, target, nested(context)) : ALWAYS
   const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), context)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
-  if (!isInverseStep(step)) return { column: step.name, related: { theirs: ID, from: found(inner) } }
+  if (!isInverseStep(step)) return { column: step.name, related: { theirs: ID, fromWhere: found(inner) } }
   const theirs = comparisonKey(field, context.dialect)
-  return { column: 'id', related: { theirs, from: found(all([is`${theirs} IS NOT NULL`, inner])) } }
+  return { column: 'id', related: { theirs, fromWhere: found(all([is`${theirs} IS NOT NULL`, inner])) } }
 }
 
 /** Follows a field with several references, or its inverse: the rows of a link table are between both. */
@@ -162,15 +162,15 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, context
   const isTarget = () => {
     // The ids are the field's own value, whoever may read the records.
     if (ids && !isInverseStep(step)) return is`"target" IN (${sql.join(ids.values)})`
-    const from = reachable(target, filter, all([hasOneOfIds(filter), inner]), below)
-    return isAmong(other, { theirs: ID, from }, below)
+    const fromWhere = reachable(target, filter, all([hasOneOfIds(filter), inner]), below)
+    return isAmong(other, { theirs: ID, fromWhere }, below)
   }
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
   const isEvery = !matching && !ids && context.follow(target).scope === 'all'
   const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
   const alive = !outer || context.isSearch ? is`${dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
   const condition = isEvery ? ALWAYS : isTarget()
-  return { column: 'id', related: { theirs: sql.ref(own), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
+  return { column: 'id', related: { theirs: sql.ref(own), fromWhere: sql`${name} WHERE ${condition} AND ${alive} ` } }
 }
 
 const hasOneOfIds = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)

@@ -151,8 +151,8 @@ export class HttpFront {
     this.#handler = handler
     this.#isWaitingInVain = false
     for (const exchange of this.#takeOutdated()) this.#turns.add(exchange)
-    const isAtIt = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
-    while ([...this.#underWay].some(isAtIt)) await setTimeout(5)
+    const isHandledByPrevious = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
+    while ([...this.#underWay].some(isHandledByPrevious)) await setTimeout(5)
   }
 
   /** Runs `work` while requests that `concerns` selects wait; all others continue. */
@@ -182,7 +182,7 @@ export class HttpFront {
   holdOutdated(request: IncomingMessage): boolean {
     const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
     if (this.#isWaitingInVain) this.#followAgain()
-    if (!found || this.#stopping || this.#isWaitingInVain || this.#isFullWith(request)) return false
+    if (!found || this.#stopping || this.#isWaitingInVain || this.#exceedsHeldLimits(request)) return false
     const [exchange, handler] = found
     this.#underWay.delete(exchange)
     // The handler may have been replaced since the request began.
@@ -200,7 +200,7 @@ export class HttpFront {
   }
 
   /** Whether no more requests may wait for another handler: too many do, or their bodies take too much memory. */
-  #isFullWith(request: IncomingMessage): boolean {
+  #exceedsHeldLimits(request: IncomingMessage): boolean {
     const all = [request, ...[...this.#outdated.keys()].map((exchange) => exchange.request)]
     const bytes = all.reduce((sum, { bodyBytes }) => sum + (bodyBytes?.length ?? 0), 0)
     return all.length > this.#maxHeld || bytes > MAX_HELD_BYTES
@@ -238,7 +238,7 @@ export class HttpFront {
 
   #take(exchange: HttpExchange) {
     const { request, response } = exchange
-    if (!this.#isWaitedFor(response)) return this.#callbacks.dropped()
+    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.dropped()
     this.#callbacks.beforeRequest?.()
     if (this.#concerns(request)) {
       if (this.#held.length < this.#maxHeld) this.#held.push(exchange)
@@ -251,13 +251,13 @@ export class HttpFront {
   }
 
   /** Whether the client is still connected. While stopping, also announces that the connection will be closed. */
-  #isWaitedFor(response: ServerResponse): boolean {
+  #announceCloseIfConnected(response: ServerResponse): boolean {
     if (this.#stopping && !response.destroyed) response.setHeader('connection', 'close')
     return !response.destroyed
   }
 
   #turnAway({ request, response }: HttpExchange, why = OVERLOADED) {
-    if (!this.#isWaitedFor(response)) return this.#callbacks.dropped()
+    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.dropped()
     if (why === OVERLOADED) this.#callbacks.turnedAway()
     answerFailure(response, why)
     request.resume()

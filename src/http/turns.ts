@@ -30,7 +30,7 @@ export class Turns<Item> {
   #hasNewConnections = false
   #urgentLeft = URGENT_PER_TURN
   /** when this turn ends (`performance.now()`); undefined between turns */
-  #ends: number | undefined
+  #turnEnd: number | undefined
 
   constructor(callbacks: TurnCallbacks<Item>) {
     this.#callbacks = callbacks
@@ -38,8 +38,8 @@ export class Turns<Item> {
 
   add(item: Item): void {
     const now = performance.now()
-    this.#ends ??= this.#begin(now)
-    const isFree = this.#waiting.length === 0 && now < this.#ends
+    this.#turnEnd ??= this.#begin(now)
+    const isFree = this.#waiting.length === 0 && now < this.#turnEnd
     if (isFree || (this.#callbacks.isUrgent(item) && this.#urgentLeft-- > 0)) this.#callbacks.take(item, 0)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
     else this.#callbacks.turnAway(item)
@@ -59,9 +59,9 @@ export class Turns<Item> {
   }
 
   #next() {
-    this.#ends = undefined
+    this.#turnEnd = undefined
     if (this.#waiting.length === 0) return
-    this.#ends = this.#begin(performance.now())
+    this.#turnEnd = this.#begin(performance.now())
     // Each request runs in its own callback, so its synchronous work and microtasks finish before the next one starts.
     for (let count = Math.min(this.#waiting.length, MAX_PER_TURN); count > 0; count--)
       setImmediate(() => this.#takeNext())
@@ -69,7 +69,7 @@ export class Turns<Item> {
 
   #takeNext() {
     const now = performance.now()
-    if (now >= (this.#ends ?? 0)) return
+    if (now >= (this.#turnEnd ?? 0)) return
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since

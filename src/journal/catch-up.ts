@@ -37,39 +37,39 @@ export class CatchUp {
   }
 
   /** Whether a stream is ready for its next page, when the live streams have reached the change `told`. */
-  canBeTold(told: number): boolean {
-    return this.#next(told) !== undefined
+  hasReadyStream(upTo: number): boolean {
+    return this.#next(upTo) !== undefined
   }
 
   /** A stream that starts after a change that is still to be told waits for it. */
-  #next(told: number): Stream | undefined {
-    return this.#all.find((stream) => stream.position <= told && isReady(stream))
+  #next(upTo: number): Stream | undefined {
+    return this.#all.find((stream) => stream.position <= upTo && isReady(stream))
   }
 
   /** Sends pages, up to the change `told` that the live streams have reached, for CATCH_UP_MS at most. */
-  async catchUp(feed: RenderedFeed, told: number): Promise<void> {
+  async catchUp(feed: RenderedFeed, upTo: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()
-    for (let stream = this.#next(told); stream; stream = this.#next(told)) {
+    for (let stream = this.#next(upTo); stream; stream = this.#next(upTo)) {
       // Moves the stream to the end first, so that it gives up its turn even if an error follows.
       this.remove(stream)
       this.#all.push(stream)
-      await this.#tell(stream, feed, told)
+      await this.#sendPage(stream, feed, upTo)
       if (performance.now() > end) return
     }
   }
 
-  async #tell(stream: Stream, feed: RenderedFeed, upTo: number): Promise<void> {
+  async #sendPage(stream: Stream, feed: RenderedFeed, upTo: number): Promise<void> {
     // Changes after its position may have been deleted. The client reconnects and then gets CHANGES_GONE.
     if (!(await feed.hasChangesSince(stream.position))) return this.#streams.end(stream)
     const { changes, next, rightsChanges } = await this.#pageFor(stream, feed, upTo)
     // The client reconnects, and learns that it has to read the records anew.
     if (hasOtherRights(rightsChanges, stream.user, stream.position)) return this.#streams.end(stream)
-    const told = await feed.render(changes)
+    const rendered = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
-    const stuck = told.findIndex(({ text }) => text === undefined)
+    const stuck = rendered.findIndex(({ text }) => text === undefined)
     if (stuck >= 0) stream.notBefore = performance.now() + MAX_PAUSE_MS
-    const whole = stuck < 0 ? told : told.slice(0, stuck)
+    const whole = stuck < 0 ? rendered : rendered.slice(0, stuck)
     stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
     if (whole.length > 0) stream.sink.write(whole.map((one) => feed.textFor(stream.user, one, one.text)).join(''))
     stream.writtenAt = performance.now()

@@ -6,7 +6,7 @@ import { Memo } from '../lib/memo.ts'
 import { yieldToOthers } from '../lib/yielder.ts'
 import { reachesOwned, type User } from '../model/access.ts'
 import { type Model, type Models, visibleFields } from '../model/model.ts'
-import type { ModelsOf } from '../model/visible-models.ts'
+import type { VisibleModelsFor } from '../model/visible-models.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import type { Change, OwnedChange } from './change.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry } from './entry.ts'
@@ -28,7 +28,7 @@ interface Dependencies {
   models: Models
   access: Access
   /** The models as a user sees them. */
-  modelsOf: ModelsOf
+  visibleModelsFor: VisibleModelsFor
   journalOf(model: Model): Journal
   /** The record after a change; undefined if the journal lacks it. */
   recordAfter(change: OwnedChange): Promise<Row | null | undefined>
@@ -39,7 +39,7 @@ interface Dependencies {
 /** Time limit of a comparison of the changes of a page with rules that look at other records. */
 const SECONDS = 10
 /** Changes whose states are rebuilt before other requests run. */
-const AT_ONCE = 20
+const GROUP_SIZE = 20
 /** States that are kept: listeners with different rights need the same ones. */
 const MAX_KEPT = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
@@ -49,7 +49,7 @@ export function createChangeVisibility({
   storage,
   models,
   access,
-  modelsOf,
+  visibleModelsFor,
   journalOf,
   recordAfter,
   look,
@@ -76,7 +76,7 @@ export function createChangeVisibility({
     })
   }
 
-  const seenModel = (user: User, { model }: OwnedChange) => modelsOf(user).get(model) as Model
+  const seenModel = (user: User, { model }: OwnedChange) => visibleModelsFor(user).get(model) as Model
 
   /** The text of an event with the fields that a user may read, made from the one with all of them. */
   function textFor(user: User, change: OwnedChange, text: string | undefined): string | undefined {
@@ -93,7 +93,7 @@ export function createChangeVisibility({
 
   async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
-    for (const group of inGroups(changes, AT_ONCE)) {
+    for (const group of inGroups(changes, GROUP_SIZE)) {
       for (const change of group) {
         const { before, after } = await statesOf(change, model)
         if (before) states.push({ change: change.change, is: 'before', state: before })
@@ -157,7 +157,8 @@ export function createChangeVisibility({
     JSON.stringify(
       [...names].map((name) => {
         const { scope, sqlKey, values } = reachOf(user, name)
-        const fields = modelsOf(user).get(name)?.unrestricted && fieldsKey(modelsOf(user).get(name) as Model)
+        const fields =
+          visibleModelsFor(user).get(name)?.unrestricted && fieldsKey(visibleModelsFor(user).get(name) as Model)
         return [scope === 'own' ? user.username : values, sqlKey, fields]
       }),
     )

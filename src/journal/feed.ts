@@ -46,9 +46,9 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     return known
   }
 
-  const modelsOf = createVisibleModels(models)
+  const visibleModelsFor = createVisibleModels(models)
   const sight = createChangeVisibility({
-    modelsOf,
+    visibleModelsFor,
     storage,
     models,
     access,
@@ -70,7 +70,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     const { oldest } = await readBounds(storage)
     throw new Failure(
       'CHANGES_GONE',
-      `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records anew, and go on from now.`,
+      `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records again, and go on from now.`,
       { data: [{ oldest }] },
     )
   }
@@ -187,7 +187,7 @@ export const hasOtherRights = (
 export const rightsChangedFailure = (since: number) =>
   new Failure(
     'CHANGES_GONE',
-    `Your rights have been changed since, at the change ${since}: read the records anew, and go on from now.`,
+    `Your rights have been changed since, at the change ${since}: read the records again, and go on from now.`,
     { data: [{ oldest: since }] },
   )
 

@@ -8,7 +8,7 @@ import { createJournal, type Journal } from './journal.ts'
 import { asDeleted } from './rebuild-state.ts'
 
 /** Deleted records that are looked for before other requests run. */
-const AT_ONCE = 50
+const GROUP_SIZE = 50
 
 /** Reads the last states of the deleted ones among some records. */
 export function createLastStates(storage: Storage): LastStates {
@@ -17,7 +17,7 @@ export function createLastStates(storage: Storage): LastStates {
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
     const gone = await missing(model, ids)
     const states: Row[] = []
-    for (const group of inGroups(gone, AT_ONCE)) {
+    for (const group of inGroups(gone, GROUP_SIZE)) {
       for (const id of group) states.push(...(await lastState(model, id)))
       await yieldToOthers()
     }

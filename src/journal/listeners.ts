@@ -41,7 +41,7 @@ export interface RenderedChange extends OwnedChange {
 /** Characters of rendered texts in the cache; other streams may need the same ones. */
 const MAX_REMEMBERED = 16_000_000
 /** Changes that are rendered concurrently. */
-const AT_ONCE = 20
+const CONCURRENCY = 20
 
 /** Renders changes as events: each once, however many streams receive it. */
 export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
@@ -53,7 +53,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     const rendered: RenderedChange[] = []
     let left = PAGE_BYTES
     const yielder = new Yielder()
-    for (const group of inGroups(changes, AT_ONCE)) {
+    for (const group of inGroups(changes, CONCURRENCY)) {
       for (const one of await together(group)) {
         left -= one.text?.length ?? 0
         if (left < 0 && rendered.length > 0) return rendered

@@ -17,7 +17,7 @@ const AT_A_TIME = 2000
 const PORTION_MS = 20
 
 /** The job that removes the values of one secret from some changes. Returns the last change that it has scrubbed. */
-export async function run(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
+export async function scrubSecret(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
   const start = performance.now()
   const renames = await readRenames(db, model)
   const until = Math.min(upTo, done + AT_A_TIME)

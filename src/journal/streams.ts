@@ -29,7 +29,7 @@ export class Streams {
   readonly #storage: Storage
   readonly #onError: (error: unknown) => void
   readonly #streams = new Set<Stream>()
-  readonly #behind = new CatchUp({
+  readonly #catchUp = new CatchUp({
     wake: () => this.wake(),
     isOpen: (stream) => this.#streams.has(stream),
     end: (stream) => this.#end(stream),
@@ -38,12 +38,12 @@ export class Streams {
   /** feed of the previous models, which still renders the changes up to `until` */
   #former: { feed: RenderedFeed; until: number } | undefined
   /** the last change that was sent to the live streams */
-  #told = 0
+  #lastSent = 0
   readonly #times: typeof TIMES
   #timers: NodeJS.Timeout[] = []
   /** streams that `#mind` has not visited in this round */
-  #unminded: Stream[] = []
-  #isAtIt = false
+  #unchecked: Stream[] = []
+  #isRunning = false
   #isWoken = false
   #isClosed = false
   #notBefore = 0
@@ -91,8 +91,8 @@ export class Streams {
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
     // Not after `newest`: what has a later number may be committed before what has an earlier one.
-    const position = since ?? Math.max(this.#told, newest)
-    const isLive = position === this.#told
+    const position = since ?? Math.max(this.#lastSent, newest)
+    const isLive = position === this.#lastSent
     const stream: Stream = {
       ...listener,
       position,
@@ -102,19 +102,19 @@ export class Streams {
       notBefore: 0,
     }
     this.#streams.add(stream)
-    if (!isLive) this.#behind.add(stream)
+    if (!isLive) this.#catchUp.add(stream)
     stream.sink.once('close', () => this.#forget(stream))
     stream.sink.write(openingText(stream))
     if (this.#isClosed) this.#end(stream)
     else this.wake()
   }
 
-  /** To be called after a commit: sends new changes. */
+  /** Sends new changes; to be called after each commit. */
   wake(): void {
     if (this.#streams.size === 0) return
     this.#isWoken = true
-    if (this.#isAtIt) return
-    this.#isAtIt = true
+    if (this.#isRunning) return
+    this.#isRunning = true
     void this.#work()
   }
 
@@ -126,16 +126,16 @@ export class Streams {
 
   #begin(newest: number) {
     // If `#work` is still running for former streams, it keeps its own position.
-    if (!this.#isAtIt) this.#told = newest
+    if (!this.#isRunning) this.#lastSent = newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
-      setInterval(() => this.#mind().catch(this.#onError), this.#times.ask / PARTS).unref(),
+      setInterval(() => this.#checkStreams().catch(this.#onError), this.#times.ask / PARTS).unref(),
     ]
   }
 
   #forget(stream: Stream) {
     if (!this.#streams.delete(stream)) return
-    this.#behind.remove(stream)
+    this.#catchUp.remove(stream)
     if (this.#streams.size > 0) return
     for (const timer of this.#timers) clearInterval(timer)
   }
@@ -146,10 +146,10 @@ export class Streams {
   }
 
   /** Visits a part of the streams: ends those whose users have lost rights, and writes to those that were silent. */
-  async #mind(): Promise<void> {
-    if (this.#unminded.length === 0) this.#unminded = [...this.#streams]
-    for (const stream of this.#unminded.splice(0, Math.ceil(this.#streams.size / PARTS))) {
-      const now = await this.#ask(stream)
+  async #checkStreams(): Promise<void> {
+    if (this.#unchecked.length === 0) this.#unchecked = [...this.#streams]
+    for (const stream of this.#unchecked.splice(0, Math.ceil(this.#streams.size / PARTS))) {
+      const now = await this.#refreshUser(stream)
       if (!this.#streams.has(stream)) continue
       // Ended if the user has logged out or has other roles; the client reconnects with the new rights.
       if (!isUnchanged(now, stream.user)) this.#end(stream)
@@ -161,7 +161,7 @@ export class Streams {
   }
 
   /** Looks the user up again; if that fails, returns the user as before. */
-  async #ask(stream: Stream): Promise<User | undefined> {
+  async #refreshUser(stream: Stream): Promise<User | undefined> {
     try {
       return await stream.refreshUser()
     } catch (error) {
@@ -172,15 +172,15 @@ export class Streams {
 
   /** Sends changes until none are left, with pauses for other requests. */
   async #work(): Promise<void> {
-    while (this.#isWoken || this.#behind.canBeTold(this.#told)) {
+    while (this.#isWoken || this.#catchUp.hasReadyStream(this.#lastSent)) {
       await setTimeout(Math.max(0, this.#notBefore - performance.now()))
       // Without streams nothing is rendered or cached: the cache could outlive values that are forgotten meanwhile.
       if (this.#streams.size === 0) break
       const start = performance.now()
       this.#isWoken = false
       try {
-        await this.#tellLive()
-        await this.#behind.catchUp(this.#feed, this.#told)
+        await this.#sendLive()
+        await this.#catchUp.catchUp(this.#feed, this.#lastSent)
       } catch (error) {
         // The journal cannot be read now; tries again after a pause.
         this.#onError(error)
@@ -190,41 +190,41 @@ export class Streams {
       const took = performance.now() - start
       this.#notBefore = performance.now() + Math.min(MAX_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, took))
     }
-    this.#isAtIt = false
+    this.#isRunning = false
   }
 
   /** Sends new changes to the live streams. */
-  async #tellLive(): Promise<void> {
-    const { feed, until } = this.#teller()
-    const { changes, next, isFull, rightsChanges } = await feed.all(this.#told, PAGE_SIZE, until)
-    if (next === this.#told) return
+  async #sendLive(): Promise<void> {
+    const { feed, until } = this.#currentFeed()
+    const { changes, next, isFull, rightsChanges } = await feed.all(this.#lastSent, PAGE_SIZE, until)
+    if (next === this.#lastSent) return
     // Their rights change in the middle of these changes: they reconnect, and read the records anew.
     if (rightsChanges.length > 0)
       for (const stream of this.#streams)
         if (hasOtherRights(rightsChanges, stream.user, stream.position)) this.#end(stream)
-    const told = await feed.render(changes)
-    const isTruncated = told.length < changes.length
-    const last = isTruncated ? (told.at(-1) as RenderedChange).change : next
-    const tell = createBroadcast(feed, told)
+    const rendered = await feed.render(changes)
+    const isTruncated = rendered.length < changes.length
+    const last = isTruncated ? (rendered.at(-1) as RenderedChange).change : next
+    const broadcast = createBroadcast(feed, rendered)
     const yielder = new Yielder()
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
-      const written = hasRoom(stream) ? await this.#tell(stream, tell) : undefined
-      if (written === undefined) this.#behind.add(stream)
+      const written = hasRoom(stream) ? await this.#send(stream, broadcast) : undefined
+      if (written === undefined) this.#catchUp.add(stream)
       else {
         stream.position = last
         if (written > 0) stream.writtenAt = performance.now()
       }
       if (yielder.isDue) await yielder.yield()
     }
-    this.#told = last
+    this.#lastSent = last
     if (isTruncated || isFull || this.#former) this.#isWoken = true
   }
 
   /** Undefined if what somebody sees cannot be found out now: that stream tries again, and holds up no other. */
-  async #tell(stream: Stream, tell: ReturnType<typeof createBroadcast>): Promise<number | undefined> {
+  async #send(stream: Stream, broadcast: ReturnType<typeof createBroadcast>): Promise<number | undefined> {
     try {
-      return await tell(stream)
+      return await broadcast(stream)
     } catch (error) {
       this.#onError(error)
       return undefined
@@ -232,8 +232,8 @@ export class Streams {
   }
 
   /** The feed for the next changes: the previous one for changes committed before the models were replaced. */
-  #teller(): { feed: RenderedFeed; until: number } {
-    if (this.#former && this.#told < this.#former.until) return this.#former
+  #currentFeed(): { feed: RenderedFeed; until: number } {
+    if (this.#former && this.#lastSent < this.#former.until) return this.#former
     this.#former = undefined
     return { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
   }

@@ -60,7 +60,7 @@ interface LocalDay {
   quarters: number
 }
 
-/** Finds the day in a zone. To format a date takes longer than all else, so days in UTC are remembered. */
+/** Finds the day in a zone. Formatting a date is the slowest part, so days in UTC are cached. */
 function localDays(zone: string): (moment: string) => string {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,

@@ -2,10 +2,10 @@
 export const MAX_DEPTH = 64
 
 /** Whether a value is nested too deep. Goes level by level instead of recursing, because the value may be hostile. */
-export function isTooDeep(value: unknown, most = MAX_DEPTH): boolean {
+export function isTooDeep(value: unknown, max = MAX_DEPTH): boolean {
   let level = [value]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true
+    if (depth > max) return true
     level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
   }
   return false

@@ -16,7 +16,7 @@ export class Memo<Value> {
   }
 
   get(key: string): Value | undefined {
-    // To look up a long text takes time in proportion.
+    // Looking up a long text takes time in proportion to its length.
     return key.length > this.#longestKey ? undefined : this.#known.get(key)
   }
 

@@ -5,7 +5,7 @@ import { DAY_MS } from './dates.ts'
 /** Since then, clocks of all zones are changed at full quarters of an hour only. */
 const SINCE = Date.UTC(1973, 0)
 const QUARTER_MS = 900_000
-/** Quarters of an hour that are remembered: to format a date takes longer than all else. */
+/** Quarters of an hour that are cached: formatting a date is the slowest part. */
 const MAX_QUARTERS = 20_000
 
 /** Returns a function that finds how far the clocks of a zone are ahead of UTC, in milliseconds. */

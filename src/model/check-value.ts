@@ -33,7 +33,7 @@ export function checkValue(schema: JsonSchema, pointer: string): FileFault[] {
   const values = (schema.enum ?? []) as unknown[]
   for (const [index, value] of values.entries())
     if (values.findIndex((other) => canonicalKey(other) === canonicalKey(value)) < index)
-      complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'stands there twice.' })
+      complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'occurs twice.' })
   for (const keyword of ['default', 'enum', 'const', 'computed'])
     if (keyword in schema && !isStorable(schema[keyword]))
       complaints.push({

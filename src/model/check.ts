@@ -184,7 +184,7 @@ function checkLists(model: StoredFile, listable: string[], names: string[]): Fil
   const from = (allowed: string[], pointer: string, names: string[]) =>
     names.flatMap((name, index) => {
       if (allowed.includes(name)) return []
-      // To look for what was meant takes time for each name.
+      // Looking for the name that was meant takes time for each name.
       const hint = ++unknown <= MAX_HINTS ? didYouMean(name, allowed) : ''
       return [{ pointer: `${pointer}/${index}`, message: `"${name}" is not a field that can stand here.${hint}` }]
     })

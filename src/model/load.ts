@@ -222,6 +222,6 @@ export function parseJson(bytes: Buffer): unknown {
     throw new Error(`The file is not JSON: ${(error as Error).message}`)
   }
   const key = repeatedKey(text)
-  if (key) throw new Error(`/${key.join('/')} stands here twice; the first one would be lost.`)
+  if (key) throw new Error(`/${key.join('/')} occurs twice; the first one would be lost.`)
   return raw
 }

@@ -7,14 +7,14 @@ import { templateFields } from './template.ts'
 const MAX_ROLE_SETS = 200
 
 /** The models as a user sees them. Users with the same roles, as far as fields name roles, get the same object. */
-export type ModelsOf = (user: Pick<User, 'roles'>) => Models
+export type VisibleModelsFor = (user: Pick<User, 'roles'>) => Models
 
 /**
  * Makes the models that users see. A field that a user may not read is missing in them, as one that the file does not have;
  * so all that is parsed, selected and described by such a model knows nothing of it. A field that can be written but not read
  * is `writeOnly` there, and one that can be read but not written is `readOnly`.
  */
-export function createVisibleModels(models: Models): ModelsOf {
+export function createVisibleModels(models: Models): VisibleModelsFor {
   const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
   const known = new Memo<Models>(MAX_ROLE_SETS)

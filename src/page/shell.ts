@@ -12,7 +12,7 @@ import { trail } from './parts/heading.ts'
 import { icon } from './parts/icon.ts'
 import { bringTheRest, later } from './parts/later.ts'
 import { Notices, notifyError } from './parts/notices.ts'
-import { takeBack } from './parts/take-back.ts'
+import { undoLastChange } from './parts/take-back.ts'
 import { Login } from './places/login.ts'
 import { Place } from './places/place.ts'
 import { Rail } from './rail.ts'
@@ -40,7 +40,7 @@ function Inside() {
   useKeys(
     { keys: 'Ctrl+K', does: say('go to anything'), press: open('palette') },
     { keys: '?', does: say('show these keys'), press: open('keys') },
-    { keys: 'Ctrl+Z', does: say('take back the last change of this window'), press: takeBack },
+    { keys: 'Ctrl+Z', does: say('take back the last change of this window'), press: undoLastChange },
   )
   return html.div(
     { class: 'shell' },

@@ -1,10 +1,10 @@
-import { ALL, type Reach, withReachOfFew } from '../filters/reach.ts'
+import { ALL, type Reach, withReachByIndex } from '../filters/reach.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
 import { type Operation, outOfReach, type User } from '../model/access.ts'
 import { invalid } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
-import { requireSameId } from '../requests/matching.ts'
+import { requireSameId } from '../requests/preconditions.ts'
 import type { Selection } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
@@ -31,7 +31,7 @@ import { createUnitBuilder } from './write/units.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
 
-interface Given {
+interface BoundValues {
   id: number
   reach: Reach
 }
@@ -43,7 +43,7 @@ interface Given {
 export function createRecords(context: RecordsContext, model: Model) {
   const { storage, models, access } = context
   const decode = rowDecoder(model) as (row: Row) => StoredRecord
-  const prepared = cachedStatements<Given>((statement) => recordRead(storage.dialect, model, statement))
+  const prepared = cachedStatements<BoundValues>((statement) => recordRead(storage.dialect, model, statement))
   const checks: Validators = createValidators(model)
   const units = createUnitBuilder(context, model)
   const violations = createViolationChecks(context, model)
@@ -59,8 +59,13 @@ export function createRecords(context: RecordsContext, model: Model) {
 
   async function read(id: number, user: Caller, selection: Selection): Promise<StoredRecord> {
     const record = await requireReachable(id, 'read', user, selection)
-    const { ends } = newLimits(context.findSeconds)
-    await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], selection.expand)
+    const { deadline } = newLimits(context.findSeconds)
+    await expand(
+      { storage, models, access, cursors: context.cursors, user, deadline },
+      model,
+      [record],
+      selection.expand,
+    )
     return record
   }
 
@@ -228,7 +233,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       storage.db
         .selectFrom(tableName(model))
         .select(selectedColumns(model, { fields, expand: paths }))
-        .where(withReachOfFew(reach, REACH, is`"id" = ${ID}`)),
+        .where(withReachByIndex(reach, REACH, is`"id" = ${ID}`)),
     )
     requireCurrentShape(storage, model)
     const row = await storage.readOne(statement)
@@ -285,5 +290,5 @@ export interface Collections {
 }
 
 const WHOLE: Selection = { expand: [] }
-const ID = placeholder<Given>(({ id }) => id)
-const REACH = reachValues<Given>(({ reach }) => reach)
+const ID = placeholder<BoundValues>(({ id }) => id)
+const REACH = reachValues<BoundValues>(({ reach }) => reach)

@@ -142,7 +142,7 @@ function checked(query: AggregateQuery, sort: string): AggregateQuery {
   parseZone(zone)
   const names = [...groups, ...values].map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw badRequest(`"${twice}" stands there twice.`)
+  if (twice !== undefined) throw badRequest(`"${twice}" occurs twice.`)
   for (const { name } of query.sort)
     if (!names.includes(name)) throw badRequest(`${sort}: "${name}" is not in the answer.${didYouMean(name, names)}`)
   for (const name of expand)

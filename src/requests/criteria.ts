@@ -1,7 +1,7 @@
 import { isObject } from '../lib/is-object.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
-import { partHabit } from './habits.ts'
+import { explainForeignPart } from './foreign-names.ts'
 import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
 import {
   leadsToSeveral,
@@ -73,7 +73,7 @@ export function parseCriteria(criteria: unknown, context: Context, { isTemplate 
 const MAX_STEPS_IN_A_ROW = 12
 
 /** Where a part of the criteria stands, for error messages, and how deep. */
-interface Place {
+interface CriteriaPosition {
   where: string
   depth: number
   /** references and inverse fields that lead here */
@@ -103,7 +103,7 @@ class CriteriaParser {
   group(
     { operator, criteria = [], ...others }: Group & object,
     context: Context,
-    { where, depth, steps }: Place,
+    { where, depth, steps }: CriteriaPosition,
   ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
     refuseOthers(where, others)
@@ -124,7 +124,7 @@ class CriteriaParser {
     return operator === 'not' ? { not: { all: filters } } : { all: filters }
   }
 
-  criterion(criterion: unknown, context: Context, { where, depth, steps }: Place): Filter | undefined {
+  criterion(criterion: unknown, context: Context, { where, depth, steps }: CriteriaPosition): Filter | undefined {
     if (!isObject(criterion)) throw badRequest(`${where} must be an object.`)
     if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
     const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
@@ -147,7 +147,13 @@ class CriteriaParser {
   }
 
   /** Parses a criterion about the records that a step leads to: some of them, none of them, or their number. */
-  #related(path: string, operator: string, parts: Row, context: Context, { where, depth, ...place }: Place): Filter {
+  #related(
+    path: string,
+    operator: string,
+    parts: Row,
+    context: Context,
+    { where, depth, ...place }: CriteriaPosition,
+  ): Filter {
     const { criteria, is = '=', value, value2 } = parts
     refuseOthers(where, without(parts, operator === 'count' ? ['criteria', 'is', 'value', 'value2'] : ['criteria']))
     const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
@@ -165,7 +171,7 @@ class CriteriaParser {
   }
 
   /** Parses a criterion about the ids of the records that a step leads to. */
-  #ids(path: string, word: IdWord, parts: Row, context: Context, { where, ...place }: Place): Filter {
+  #ids(path: string, word: IdWord, parts: Row, context: Context, { where, ...place }: CriteriaPosition): Filter {
     const { value, ...others } = parts
     refuseOthers(where, others)
     const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
@@ -205,7 +211,8 @@ const without = (row: Row, names: string[]): Row =>
 
 function refuseOthers(where: string, others: Row): void {
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".${partHabit(unknown)}`)
+  if (unknown !== undefined)
+    throw badRequest(`${where} has an unknown part "${unknown}".${explainForeignPart(unknown)}`)
 }
 
 function operatorNamed(where: string, operator: unknown, known: string[]): OperatorUse {

@@ -4,7 +4,7 @@ import { badRequest } from './query.ts'
 const KEY = /^[\x20-\x7e]{1,255}$/
 
 /** The `Idempotency-Key` of a request; undefined without one. */
-export function keyIn(headers: Record<string, unknown>): string | undefined {
+export function parseIdempotencyKey(headers: Record<string, unknown>): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
   if (KEY.test(String(key))) return String(key)

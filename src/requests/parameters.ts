@@ -2,7 +2,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { findInverse, type Model, visibleField } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { compareCount, compareIds, comparePath, createComparison, ID_WORDS, type RawOperands } from './comparison.ts'
-import { parameterHabit } from './habits.ts'
+import { explainForeignParameter } from './foreign-names.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
   leadsToSeveral,
@@ -177,7 +177,7 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
 
 /** Throws if other products call a parameter so, and the model has no such field. */
 function refuseHabit(name: string, model: Model): void {
-  const habit = parameterHabit(name)
+  const habit = explainForeignParameter(name)
   const [first = ''] = name.split(/[[.]/)
   if (habit && !visibleField(model, first) && !findInverse(model, first)) throw badRequest(habit)
 }
@@ -229,14 +229,14 @@ function parseFilter({ where, name, path, word, text }: ParsedName, context: Con
     return throughSteps(resolved.steps, compareIds(step, idWord, { where, values, isText: true }))
   }
   const isCount = counted !== null && isSeveral
-  const wanted = isCount ? counted[1] : word
-  const asked = wanted === undefined ? EQUALS : PARAMETER_WORDS.get(wanted)
+  const operatorWord = isCount ? counted[1] : word
+  const asked = operatorWord === undefined ? EQUALS : PARAMETER_WORDS.get(operatorWord)
   // A wrong field is told before a wrong operator.
   if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
   const known = [...PARAMETER_WORDS.keys(), ...(isSeveral ? ID_WORDS : [])]
   if (!asked)
     throw badRequest(
-      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, known)} Operators are ${known.join(', ')}.`,
+      `${where} has an unknown operator "${operatorWord}".${didYouMean(operatorWord as string, known)} Operators are ${known.join(', ')}.`,
     )
   const compare = (use: OperatorUse, given: RawOperands) =>
     isCount

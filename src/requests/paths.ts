@@ -115,7 +115,7 @@ export function parseSort(where: string, names: string[] | undefined, context: C
   })
   const paths = keys.map(sortPath)
   const repeated = paths.find((path, index) => paths.indexOf(path) !== index)
-  if (repeated !== undefined) throw badRequest(`${where}: "${repeated}" stands there twice.`)
+  if (repeated !== undefined) throw badRequest(`${where}: "${repeated}" occurs twice.`)
   return keys
 }
 

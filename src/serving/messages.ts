@@ -21,7 +21,7 @@ export interface ThreadStart {
   /** address of the main thread's listener for forwarded requests, and the secret that it expects */
   forward: { path: string; secret: string }
   /** whether a request that met other tables may wait for the next app: the service follows by itself */
-  willFollow: boolean
+  canWaitForNextApp: boolean
   /** share of the process's memory limits that this thread may use: 0.5 is half */
   share: number
 }

@@ -26,7 +26,7 @@ type App = Awaited<ReturnType<typeof buildApp>>
 
 const port = parentPort as MessagePort
 const start = workerData as ThreadStart
-const { config, share, willFollow } = start
+const { config, share, canWaitForNextApp } = start
 
 const send = (message: FromThread) => port.postMessage(JSON.stringify(message))
 /** Log lines are sent together, once per turn of the event loop. */
@@ -47,7 +47,7 @@ const metrics = new Metrics(false)
 const log = newLogger(config, false, { write: logLine })
 const damage = new Damage({ fatal: (error: unknown) => send({ do: 'damage', error: serializeError(error) }) })
 
-const holdOutdated = willFollow ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
+const holdOutdated = canWaitForNextApp ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
 const build = (models: Model[]) =>
   buildApp({ config, storage, models, logger: log, metrics, damage, share, holdOutdated })
 

@@ -32,7 +32,7 @@ export interface ThreadOwner {
   damage: Damage
   onError(error: unknown): void
   /** whether requests that met other tables may wait: the service follows by itself */
-  willFollow: boolean
+  canWaitForNextApp: boolean
   /** called when such a request waits */
   onOutdated(): void
   /** runs `work` while the models do not change */
@@ -169,7 +169,7 @@ export class ServingThreads {
       forward: (this.#forward as { address: ForwardAddress }).address,
       reads: this.#storage.threadReads as object,
       share: this.#share,
-      willFollow: this.#owner.willFollow,
+      canWaitForNextApp: this.#owner.canWaitForNextApp,
     }
     const { logger, damage, onError, onOutdated } = this.#owner
     // Lines of other threads are already formatted: they go to where this thread's lines go.

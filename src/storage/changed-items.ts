@@ -1,3 +1,3 @@
-/** Places of items in `Dialect.changeItems`: what is added comes after all that is there, and what is removed has no place. */
+/** Sort positions in `Dialect.changeItems`: added items come after the existing ones, and removed ones are left out. */
 export const ADDED = 1_000_000
 export const REMOVED = 2_000_000

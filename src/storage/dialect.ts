@@ -27,7 +27,7 @@ export interface Dialect {
   orderValue(text: string): RawBuilder<unknown>
   /**
    * Whether one of some texts contains a folded word when it is folded: conditions of which one has to hold, in the order in
-   * which they are best checked. To fold a text takes longer than all else.
+   * which they are best checked. Folding a text is the slowest part.
    */
   contains(texts: RawBuilder<unknown>[], word: string): RawBuilder<unknown>[]
   /** `nameRank` of a name, which may be null, and a folded text. */

@@ -70,7 +70,7 @@ export async function openStorage(
   if (!(await isUnfinished(storage.db))) return storage
   await storage.close()
   throw new DatabaseError(
-    'A move into this database was not finished: only a part of the records is there. Run npm run move again from where they are; it begins anew.',
+    'A move into this database was not finished: only a part of the records is there. Run npm run move again from where they are; it starts over.',
   )
 }
 

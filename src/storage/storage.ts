@@ -114,7 +114,7 @@ export interface Job<Input, Result> extends JobModule {
 /** `snapshot`: beside other jobs, in a transaction whose statements all see the same. `no transaction`: each by itself. */
 type JobMode = 'snapshot' | 'no transaction'
 
-export const defineJob = <Input, Result>(module: string, name = 'run', mode?: JobMode): Job<Input, Result> =>
+export const defineJob = <Input, Result>(module: string, name: string, mode?: JobMode): Job<Input, Result> =>
   mode ? { module, name, mode } : { module, name }
 
 /** A function that a module exports; it turns streamed rows into text, and the text into bytes. */
@@ -207,7 +207,7 @@ export interface Storage {
 
   /** Cache key: an earlier read may be reused while it is the same, 2 ms at most. Each commit of this process changes it. */
   snapshotId(): number
-  /** Like `snapshotId`, where later reads may not be older than the next one: PostgreSQL begins a new snapshot. */
+  /** Like `snapshotId`, but on PostgreSQL always a new number, so that no earlier read is reused. */
   newSnapshotId(): number
 
   /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */
@@ -235,8 +235,7 @@ export interface Storage {
    *
    * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
    * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;
-   * the users take turns. A caller that needs an order awaits the first unit, or gives both
-   * the same `mutex`.
+   * the users take turns. A caller that needs an order awaits the first unit, or gives both the same `mutex`.
    *
    * Rejects with a `StorageFault`. Its `details.step` names the step, where one is to blame. Kinds:
    *
@@ -258,11 +257,11 @@ export interface Storage {
   /**
    * Runs a job that changes tables, in one transaction. Other writes wait: in SQLite all of them, in PostgreSQL those
    * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. On PostgreSQL, a job with a
-   * mode does as that says, and its `afterCommit` is not called.
+   * `mode` runs as `JobMode` describes, and `afterCommit` is not called.
    */
   runWriteJob<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
 
-  /** Runs `work`, which calls `change`, while no other process does so, or fails as `busy`. Undefined if it cannot tell. */
+  /** Runs `work`, which calls `runWriteJob`, unless another process does the same: rejects as `busy`. May be absent. */
   exclusively?<Result>(work: () => Promise<Result>): Promise<Result>
 
   /** Runs a job on another thread with a read-only connection, without a time limit. */

@@ -15,7 +15,7 @@ import { modelShapes } from './shape.ts'
 import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
 /** The job that changes tables, in one transaction (in SQLite with foreign keys off). An error rolls it back. */
-export async function run(db: Database, input: MigrationInput): Promise<TablePlan[]> {
+export async function applyMigration(db: Database, input: MigrationInput): Promise<TablePlan[]> {
   const { models, miscounted, drafts, built, generation } = input
   const dialect = db.dialect.tables
   const rebuilder = rebuilderFor(dialect)

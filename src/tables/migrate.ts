@@ -69,7 +69,7 @@ export interface MigrateOptions {
   onError?: (error: unknown) => void
 }
 
-const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'))
+const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'), 'planOverview')
 const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
 const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
 const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
@@ -79,7 +79,7 @@ const INDEXES = import.meta.resolve('./rebuild/build-indexes.ts')
 const BUILD = defineJob<BuildInput, string[]>(INDEXES, 'buildIndexes', 'no transaction')
 const DROP = defineJob<string[], void>(INDEXES, 'dropIndexes', 'no transaction')
 const VALIDATE = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no transaction')
-const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'))
+const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'), 'applyMigration')
 
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
 export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.runReadJob(OVERVIEW, models)

@@ -19,7 +19,7 @@ export interface Overview {
   /** whether `dossier_tables` has the shape of every model */
   areShapesKnown: boolean
   /** names of our triggers that no table needs any more, and of unfinished drafts */
-  stale: string[]
+  obsolete: string[]
 }
 
 /** A table whose model file was removed. Its records are kept, and block the delete of records that they refer to. */
@@ -50,9 +50,9 @@ export async function createOverview(
   const plans = await planTables(db, models, triggers, preparation)
   const unserved = await unservedAmong(db, models, triggers)
   const wanted = new Set(requiredTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
-  const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
+  const obsolete = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
   const drafts = await rebuilderFor(dialect).readLeftovers(db)
-  return { plans, unserved, areShapesKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
+  return { plans, unserved, areShapesKnown: await areShapesKnown(db, models), obsolete: [...obsolete, ...drafts] }
 }
 
 /** Plans and verifies the changes of some tables. */
@@ -87,7 +87,7 @@ async function foreignTables(db: Database, { model, steps }: TablePlan): Promise
       const other = await db.dialect.tables.readTable(db, linkTable(model, field))
       if (other && !isLinkTable(other))
         refusals.push(
-          `"${field.name}" would have its links in the table ${other.name}, which is there. Choose another name.`,
+          `"${field.name}" would have its links in the table ${other.name}, which exists already. Choose another name.`,
         )
     }
   return refusals
@@ -151,11 +151,11 @@ export function throwIfRefused({ plans }: Pick<Overview, 'plans'>): void {
 }
 
 /** Whether nothing has to be changed and nothing is refused. */
-export const isUpToDate = ({ plans, unserved, areShapesKnown, stale }: Overview) =>
+export const isUpToDate = ({ plans, unserved, areShapesKnown, obsolete }: Overview) =>
   areShapesKnown &&
-  stale.length === 0 &&
+  obsolete.length === 0 &&
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 
 /** Entry point as a job: a job's third argument is a progress callback. */
-export const run = (db: Database, models: Model[]) => createOverview(db, models)
+export const planOverview = (db: Database, models: Model[]) => createOverview(db, models)

@@ -72,7 +72,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     ),
     ...sorted.map(({ name }) => `sort ${name} by folded text (${table.rows} records)`),
     ...(isLarge ? linked : []).map(({ name }) => `link ${name}`),
-    ...templates.map(({ name }) => `compute ${name} anew`),
+    ...templates.map(({ name }) => `recompute ${name}`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
     ...released.map(({ name }) => `let go of the hidden reference ${name}`),
     ...filling.map(({ name }) => `leave the hidden column ${name} alone`),
@@ -97,7 +97,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     hidden,
     linked,
   }
-  return { what: [...changes, 'make the table anew, after a backup'].join('; '), rebuild }
+  return { what: [...changes, 'rebuild the table, after a backup'].join('; '), rebuild }
 }
 
 /**

@@ -64,7 +64,7 @@ export function planTable(
     }
   }
   if (!isModelTable(table)) {
-    const why = `The table ${table.name} is there, and is not that of a model. Choose another name.`
+    const why = `The table ${table.name} exists already, and is not that of a model. Choose another name.`
     return { model, steps: [], refusals: [why], hidden: [] }
   }
   const { renames, takeovers } = planRenames(model, table)
@@ -202,7 +202,7 @@ function refuseSpellings(model: Model, table: TableState, columns: TableColumn[]
   })
   if (table.name === tableName(model)) return fields
   const earlier = table.name.replaceAll('__', '.')
-  return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
+  return [`The name differs from that of ${earlier}, whose table exists, only in case. Keep the earlier spelling.`]
 }
 
 function refuseTooMany(model: Model, hidden: HiddenColumn[], dialect: TableDialect): string[] {

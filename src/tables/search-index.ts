@@ -105,13 +105,13 @@ export const indexInput = (model: Model, dialect: TableDialect, ms: number): Ind
 })
 
 /** Adds some entries to an index. Returns whether there are more to add. */
-export const INDEX_PORTION = defineJob<IndexInput, boolean>(import.meta.url)
+export const INDEX_PORTION = defineJob<IndexInput, boolean>(import.meta.url, 'fillSearchIndex')
 
 /** Records that are read at a time, and characters of theirs that are added at a time: long texts take long. */
 const AT_A_TIME = 100
 const MAX_CHARACTERS = 50_000
 
-export async function run(db: Database, input: IndexInput): Promise<boolean> {
+export async function fillSearchIndex(db: Database, input: IndexInput): Promise<boolean> {
   const start = performance.now()
   const { table, definition } = input
   const dialect = db.dialect.tables

@@ -28,9 +28,16 @@ export const trigramInput = (model: Model, dialect: TableDialect): TrigramInput 
 })
 
 /** Creates the index of a table. Returns the reason if that is not possible here. */
-export const CREATE_TRIGRAMS = defineJob<TrigramInput, string | undefined>(import.meta.url, 'run', 'no transaction')
+export const CREATE_TRIGRAMS = defineJob<TrigramInput, string | undefined>(
+  import.meta.url,
+  'createTrigramIndex',
+  'no transaction',
+)
 
-export async function run(db: Database, { table, columns, definition }: TrigramInput): Promise<string | undefined> {
+export async function createTrigramIndex(
+  db: Database,
+  { table, columns, definition }: TrigramInput,
+): Promise<string | undefined> {
   const { prepare, create } = db.dialect.tables.trigramIndex as TrigramIndexDialect
   // Another node may have created it while this one waited for its turn.
   const known = await sql<{ shape: string }>`

@@ -65,8 +65,8 @@ export async function verifyPlan(
 }
 
 const plainSource = (field: Field, table: TableState, nameNow: (name: string) => string): Source => {
-  const isThere = table.columns.some(({ name }) => name === nameNow(field.name))
-  return isThere ? { field, column: field.name } : { field }
+  const exists = table.columns.some(({ name }) => name === nameNow(field.name))
+  return exists ? { field, column: field.name } : { field }
 }
 
 /** Condition for a value that would be lost: set, and different from the default that may have been filled in. */

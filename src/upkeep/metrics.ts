@@ -105,7 +105,7 @@ export class Metrics {
     })
     this.#retries = new Gauge({
       name: 'dossier_database_retries',
-      help: 'Writes that were in the way of others, and were carried out anew.',
+      help: 'Writes that were in the way of others, and were carried out again.',
       registers,
     })
     this.#failures = new Counter({

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Secret } from '../journal/scrub.ts'
 import { defineJob, type Storage } from '../storage/storage.ts'
 
-const SCRUB = defineJob<Secret, number>(import.meta.resolve('../journal/scrub.ts'))
+const SCRUB = defineJob<Secret, number>(import.meta.resolve('../journal/scrub.ts'), 'scrubSecret')
 
 /**
  * Removes the old values of fields that have become secrets from the journal, in portions. The migration has recorded

@@ -33,8 +33,8 @@ export async function listFiles(zip: ZipFile): Promise<Map<string, Entry>> {
   return files
 }
 
-export async function openFile(zip: ZipFile, entry: Entry, most: number): Promise<Readable> {
-  if (entry.uncompressedSize > most)
+export async function openFile(zip: ZipFile, entry: Entry, maxBytes: number): Promise<Readable> {
+  if (entry.uncompressedSize > maxBytes)
     throw new WorkbookError(`has ${entry.fileName}, which is too large. Save it as CSV`)
   return zip.openReadStreamPromise(entry)
 }
@@ -81,7 +81,7 @@ export async function readBook(zip: ZipFile, files: Map<string, Entry>, maxTexts
 }
 
 /** The texts that cells refer to by their number. */
-async function readTexts(zip: ZipFile, entry: Entry | undefined, most: number): Promise<string[]> {
+async function readTexts(zip: ZipFile, entry: Entry | undefined, maxLength: number): Promise<string[]> {
   const texts: string[] = []
   if (!entry) return texts
   let text = ''
@@ -105,7 +105,7 @@ async function readTexts(zip: ZipFile, entry: Entry | undefined, most: number): 
     },
   }
   for await (const _ of parseXml(await openFile(zip, entry, MAX_SHEET_BYTES), events))
-    if (length > most) throw new WorkbookError('has too many different texts. Save it as CSV')
+    if (length > maxLength) throw new WorkbookError('has too many different texts. Save it as CSV')
   return texts
 }
 

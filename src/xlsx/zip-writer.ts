@@ -26,13 +26,13 @@ interface Entry {
  */
 export class ZipWriter {
   readonly #entries: Entry[] = []
-  readonly #most: number
+  readonly #maxEntry: number
   #offset: number
 
-  /** `offset` and `most` are for tests. */
-  constructor(offset = 0, most = MAX_BYTES) {
+  /** `offset` and `maxEntry` are for tests. */
+  constructor(offset = 0, maxEntry = MAX_BYTES) {
     this.#offset = offset
-    this.#most = most
+    this.#maxEntry = maxEntry
   }
 
   begin(name: string): Uint8Array {
@@ -48,7 +48,7 @@ export class ZipWriter {
     entry.crc = crc32(bytes, entry.crc)
     entry.size += bytes.length
     entry.packed += packed.length
-    if (entry.size > this.#most) throw new Error('A file in it has more than 4 GB.')
+    if (entry.size > this.#maxEntry) throw new Error('A file in it has more than 4 GB.')
     return this.#count(packed)
   }
 

@@ -60,7 +60,7 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.ok(existsSync(join(folder, 'mine.db')))
   t.match(
     await run('backup', [join(folder, 'mine.db')]),
-    { code: 1, err: /is there already/ },
+    { code: 1, err: /exists already/ },
     'nothing is overwritten',
   )
   await client.put(CONTACTS, { firstName: 'Bob' })

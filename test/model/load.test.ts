@@ -61,7 +61,7 @@ t.test('faults of files, all at once', async (t) => {
     'a.Latin.json': [Buffer.from('{"title": "\xe9"}', 'latin1'), /^The file is not UTF-8/],
     'a.Twice.json': [
       '{"type":"object","properties":{"x":{"type":"string"},"y":{"enum":[{},{"a":1}],"type":"string","type":"integer"}}}',
-      /^\/properties\/y\/type stands here twice/,
+      /^\/properties\/y\/type occurs twice/,
     ],
     'a.Same.json': [CONTACT, /^$/],
     'a.Same.ts': [TYPEBOX, /^a\.Same\.json describes a model of the same name/],

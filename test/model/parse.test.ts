@@ -362,9 +362,7 @@ t.test('names and values that cannot stand twice', async (t) => {
     return Array.isArray(result) ? result.map(({ pointer, message }) => `${pointer} ${message}`) : []
   }
   const text = { type: 'string' }
-  t.match(faultsOf({ properties: { x: { ...text, enum: ['a', 'b', 'a'] } } }), [
-    '/properties/x/enum/2 stands there twice.',
-  ])
+  t.match(faultsOf({ properties: { x: { ...text, enum: ['a', 'b', 'a'] } } }), ['/properties/x/enum/2 occurs twice.'])
   t.match(
     faultsOf({
       properties: {
@@ -379,7 +377,7 @@ t.test('names and values that cannot stand twice', async (t) => {
         },
       },
     }),
-    ['/properties/x/items/enum/1 stands there twice.'],
+    ['/properties/x/items/enum/1 occurs twice.'],
   )
   t.match(faultsOf({ properties: { x: { ...text, default: 'a\0b' } } }), [
     '/properties/x/default must be well-formed Unicode without a NUL character.',

@@ -155,7 +155,7 @@ t.test('messages of the service', async (t) => {
     ['nobody has translated this', 'nobody has translated this'],
     ['must match pattern "^\\d+$"', 'muss zum Muster „^\\d+$“ passen'],
     [
-      'convert zip from TEXT to INTEGER (12 records); make the table anew, after a backup',
+      'convert zip from TEXT to INTEGER (12 records); rebuild the table, after a backup',
       'zip von TEXT in INTEGER umwandeln (12 Datensätze); die Tabelle nach einer Sicherung neu anlegen',
     ],
     [

@@ -27,7 +27,7 @@ t.test('every kind of field is one of the service', async (t) => {
     const field = JSON.parse(JSON.stringify(base).replaceAll('""', '"a.B"'))
     if (kind !== 'inverse') t.notOk(Array.isArray(parsed({ type: 'object', properties: { x: field } })), kind)
     const known = { title: 'X', description: 'about', access: { read: ['hr'] }, pattern: 'x' }
-    const changed = files.withKind(known, kind as files.Kind)
+    const changed = files.withKind(known, kind as files.FieldKind)
     t.equal(files.kindOf(changed), kind)
     t.match(changed, { title: 'X', description: 'about' })
     t.notOk('pattern' in changed, 'what does not fit is left out')
@@ -62,10 +62,10 @@ t.test('keywords are explained, and known to the service', async (t) => {
     'and every keyword of a model',
   )
   for (const { title, about } of [...FIELD_KEYWORDS, ...MODEL_KEYWORDS]) t.ok(title !== '' && about !== '')
-  const paths = (kind: files.Kind) => keywordsFor(kind).map(({ path }) => path)
+  const paths = (kind: files.FieldKind) => keywordsFor(kind).map(({ path }) => path)
   t.strictSame(paths('inverse'), ['title', 'inverse', 'description'])
   t.ok(paths('text').includes('maxLength') && !paths('integer').includes('maxLength'))
-  for (const kind of Object.keys(files.KINDS) as files.Kind[])
+  for (const kind of Object.keys(files.KINDS) as files.FieldKind[])
     t.equal(new Set(paths(kind)).size, paths(kind).length, `${kind}: no keyword twice`)
 })
 
@@ -152,7 +152,7 @@ t.test('names from what people write', async (t) => {
 })
 
 t.test('a model is guessed from a file', async (t) => {
-  const columns: [name: string, values: string[], kind: files.Kind][] = [
+  const columns: [name: string, values: string[], kind: files.FieldKind][] = [
     ['Name', ['Ada', 'Bob', ''], 'text'],
     ['Zip', ['01234', '50667', '1'], 'text'],
     ['Age', ['1', '0', '-5'], 'integer'],

@@ -323,7 +323,7 @@ t.test('what cannot be asked', async (t) => {
     ['group=level:month', /neither a date nor a date-time/],
     ['group=day:decade', /"decade" is not one of day week/],
     ['group=day:month:x', /must be a field, or a field and a period/],
-    ['group=level,level', /stands there twice/],
+    ['group=level,level', /occurs twice/],
     ['group=level,paid,kind,day,at', /more than 4 groups/],
     ['group=level&group=paid', /must be given once/],
     [`values=${Array.from({ length: 21 }, () => 'count').join()}`, /more than 20 values/],
@@ -360,7 +360,7 @@ t.test('what cannot be asked', async (t) => {
   for (let level = 0; level < 9; level++) deep = { criteria: [deep] }
   for (const [body, message] of [
     [{ values: { n: { sum: 'kind' } } }, /"values.n": "kind" has no sum/],
-    [{ groupBy: ['level'], values: { level: 'count' } }, /stands there twice/],
+    [{ groupBy: ['level'], values: { level: 'count' } }, /occurs twice/],
     [{ values: { ['x'.repeat(101)]: 'count' } }, /another name/],
     [{ sortBy: ['x'] }, /"sortBy": "x" is not in the answer/],
     [{ values: {} }, /a group or a value/],

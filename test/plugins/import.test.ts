@@ -271,7 +271,7 @@ t.test('import', async (t) => {
       [
         '',
         'name,company,company.name\nAb,1,Acme\nAb,1,""\n',
-        { '2.company.name': /"company" stands there twice: "Acme"/, '3.company.name': /twice: ""/ },
+        { '2.company.name': /"company" occurs twice: "Acme"/, '3.company.name': /twice: ""/ },
       ],
       ['', 'name,price\nAb,"1,234"\n', { '2.price': /must be a decimal number such as 12\.50/ }],
       ['', 'nme,age\n', { '1.nme': /is not a known field/ }],

@@ -769,8 +769,8 @@ t.test('models that change', async (t) => {
     rmSync(join(app.folder, 'models/a.Thing.Tags.json'))
     await app.service.reload()
     const state = await change(app, { Tags: tags })
-    t.match(state, /would have its links in the table a__Thing__Tags, which is there/)
-    if (!isPostgres) t.match(await change(app, { tags }), /a__Thing__Tags, which is there/, 'case does not count')
+    t.match(state, /would have its links in the table a__Thing__Tags, which exists already/)
+    if (!isPostgres) t.match(await change(app, { tags }), /a__Thing__Tags, which exists already/, 'case does not count')
     await change(app, {})
     writeModel(app.folder, 'a.Thing.Tags.json', model({}))
     await app.service.reload()
@@ -781,7 +781,7 @@ t.test('models that change', async (t) => {
     writeModel(app.folder, 'a.Thing.Labels.json', model({}))
     await app.service.reload()
     const { models } = await first(admin.get('/ws/state/models'))
-    t.match(JSON.stringify(models), /a__Thing__Labels is there, and is not that of a model/)
+    t.match(JSON.stringify(models), /a__Thing__Labels exists already, and is not that of a model/)
   })
 
   await t.test('a table that an operator has made', async (t) => {

@@ -55,7 +55,7 @@ t.test('overload: more requests than can be taken up in time', async (t) => {
   t.teardown(() => Object.assign(Metrics.prototype, { answered }))
   const answers: Answer[] = []
   // On a slow machine, a database elsewhere may be given up before.
-  const isRefused = ({ status, text }: Answer) => status === 503 && text.includes('more to do than can be done')
+  const isRefused = ({ status, text }: Answer) => status === 503 && text.includes('service is overloaded')
   // Where all are taken up before the first is answered, nobody has waited yet.
   while (!answers.some(isRefused))
     answers.push(...(await Promise.all(Array.from({ length: 220 }, () => admin.get(CONTACTS)))))

@@ -180,7 +180,7 @@ t.test('one set of records', async (t) => {
     await playScenarios(t, client, [
       bad('no reference', 'sort=name.x', 'not a reference'),
       bad('too far', 'sort=mentor.mentor.mentor.mentor.name', 'more than 3'),
-      bad('twice', 'sort=company.name,-company.name', '\\"company.name\\" stands there twice'),
+      bad('twice', 'sort=company.name,-company.name', '\\"company.name\\" occurs twice'),
       bad('too many', `sort=${'name,'.repeat(31)}id`, 'more than 30'),
     ])
   })

@@ -424,9 +424,22 @@ t.test('storage that cannot, and limits', async (t) => {
   const caller = { username: 'admin', roles: ['admin'] }
   const access = createAccess(models, storage.db)
   const collections = new Map([...models.values()].map((model) => [model, { isReadable: async () => true }])) as never
-  const limited = createUndo({ storage, access, modelsOf: () => models, collections, findSeconds: 60, maxBytes: 1 })
+  const limited = createUndo({
+    storage,
+    access,
+    visibleModelsFor: () => models,
+    collections,
+    findSeconds: 60,
+    maxBytes: 1,
+  })
   await t.rejects(limited(change, caller), { code: 'BODY_TOO_LARGE' } as never)
-  const { preview } = createDeletePreview({ storage, access, modelsOf: () => models, findSeconds: 60, maxRecords: 3 })
+  const { preview } = createDeletePreview({
+    storage,
+    access,
+    visibleModelsFor: () => models,
+    findSeconds: 60,
+    maxRecords: 3,
+  })
   const company = models.get('u.Company') as never
   await t.rejects(preview([{ model: company, id: 1 }], caller), { code: 'FIND_TOO_SLOW' } as never)
   t.strictSame(await preview([{ model: company, id: 2 }], caller), { data: [], hidden: 0 })

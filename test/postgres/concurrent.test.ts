@@ -8,7 +8,7 @@ import { Reader } from '../../src/storage/postgres/reader.ts'
 import { WriteConnection } from '../../src/storage/postgres/write-connection.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Storage, StorageFault } from '../../src/storage/storage.ts'
-import type { run as apply } from '../../src/tables/apply.ts'
+import type { applyMigration } from '../../src/tables/apply.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
@@ -24,12 +24,12 @@ const { postgresDatabase } = await import('../engine.ts')
 const { openStorage } = await import('../../src/storage/open.ts')
 
 type AnyJob = (...inputs: never[]) => Promise<unknown>
-const job = <Run extends AnyJob>(path: string, name?: string, mode?: 'snapshot' | 'no transaction') =>
+const job = <Run extends AnyJob>(path: string, name: string, mode?: 'snapshot' | 'no transaction') =>
   defineJob<Parameters<Run>[1], Awaited<ReturnType<Run>>>(import.meta.resolve(`../../src/tables/${path}`), name, mode)
 const BEGIN = job<typeof beginDrafts>('rebuild/draft-jobs.ts', 'beginDrafts')
 const FILL = job<typeof fillPortion>('rebuild/draft-jobs.ts', 'fillPortion', 'snapshot')
 const BUILD = job<typeof buildIndexes>('rebuild/build-indexes.ts', 'buildIndexes', 'no transaction')
-const APPLY = job<typeof apply>('apply.ts')
+const APPLY = job<typeof applyMigration>('apply.ts', 'applyMigration')
 
 const thing = (properties: object, more: object = {}): Model =>
   modelOf('a.Thing', { type: 'object', properties, audit: false, ...more })
@@ -184,7 +184,7 @@ if (isThere) {
     // What a process that was killed has left.
     await shell.query(`CREATE INDEX "a__Thing__number__sort2" ON "a__Thing" (name);
       UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__number__sort2"'::regclass`)
-    t.match((await planModels(storage, [thing({ code: TEXT, name: TEXT })])).stale, ['a__Thing__number__sort2'])
+    t.match((await planModels(storage, [thing({ code: TEXT, name: TEXT })])).obsolete, ['a__Thing__number__sort2'])
     const [plan] = await migrateTo(storage, [thing(renamed, { indexes: [['number']], unique: [['number', 'name']] })])
     t.strictSame(
       plan?.steps.map(({ what }) => what),
@@ -265,7 +265,7 @@ if (isThere) {
     const [computed] = await migrateTo(storage, [
       thing({ ...renamed, label: { type: 'string', computed: '{number}!' } }),
     ])
-    t.match(computed?.steps, [{ what: /^compute label \(10001 records\); make the table anew/ }])
+    t.match(computed?.steps, [{ what: /^compute label \(10001 records\); rebuild the table/ }])
     t.match(await rows('SELECT label FROM "a__Thing" WHERE id = 7'), [{ label: '7!' }])
     t.strictSame(await leftOver(rows), [])
   })

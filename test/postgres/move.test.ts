@@ -121,7 +121,7 @@ if (hasServer()) {
     const refused = { message: /A move into this database was not finished/ }
     await t.rejects(openStorage({ ...app.config, DATABASE_URL: partly }), refused, 'a part of it is not served')
     await atShell(app.config, 'DELETE FROM dossier_tokens WHERE id = 77')
-    t.match(await move({}, partly), { code: 0 }, 'and a move that was cut short begins anew')
+    t.match(await move({}, partly), { code: 0 }, 'and a move that was cut short starts over')
     const taken = { table: 'a__Line', columns: ['id'], rows: [], token: 'of another move' }
     const served = await openStorage({ ...app.config, DATABASE_URL: partly })
     await t.rejects(insertRows(served.db, taken), { message: /Another move into the same place/ })

@@ -3,7 +3,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { modelsFingerprint } from '../../src/model/model.ts'
 import { defineJob } from '../../src/storage/storage.ts'
-import type { run as apply } from '../../src/tables/apply.ts'
+import type { applyMigration } from '../../src/tables/apply.ts'
 import { hasLeftovers, migrate, Superseded } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
@@ -19,7 +19,10 @@ const { postgresDatabase } = await import('../engine.ts')
 const { openStorage } = await import('../../src/storage/open.ts')
 
 const TEXT = { type: 'string' }
-const APPLY = defineJob<Parameters<typeof apply>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
+const APPLY = defineJob<Parameters<typeof applyMigration>[1], unknown>(
+  import.meta.resolve('../../src/tables/apply.ts'),
+  'applyMigration',
+)
 const BUILD = defineJob<Parameters<typeof buildIndexes>[1], string[]>(
   import.meta.resolve('../../src/tables/rebuild/build-indexes.ts'),
   'buildIndexes',

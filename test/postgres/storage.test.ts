@@ -618,7 +618,7 @@ if (hasServer()) {
       t.strictSame([await narrow, await altered, await wide], [[{ a: '1' }], [], [{ a: '1', b: '2' }]])
       t.strictSame(await connection.run(say('SELECT * FROM wide')), [{ a: '1', b: '2' }])
     })
-    const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
+    const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'), 'run')
     let isSwapped = false
     t.strictSame(
       await storage.runWriteJob(job, 'made', {
@@ -633,7 +633,7 @@ if (hasServer()) {
     await t.rejects(change('postgres://x@127.0.0.1:1/x', job, 'made', {}), fault('busy'))
     t.equal(await storage.runReadJob(defineJob<string, null>(import.meta.resolve('./job.ts'), 'nothing'), ''), null)
     await t.rejects(
-      storage.runReadJob(defineJob<string, string[]>(import.meta.resolve('./job.ts')), 'made'),
+      storage.runReadJob(defineJob<string, string[]>(import.meta.resolve('./job.ts'), 'run'), 'made'),
       /read-only/,
     )
     t.strictSame(

@@ -439,7 +439,7 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
     metrics,
     damage: new Damage(logger),
     onError: (error) => errors.push(error as Error),
-    willFollow: false,
+    canWaitForNextApp: false,
     onOutdated: () => {},
     whileUnchanged: async (work) => {
       onChange()
@@ -627,7 +627,7 @@ t.test('a request that cannot be sent on is refused, and ends no thread', async 
   // Nobody accepts it.
   const refused = await fetch(`${url}/good`, { method: 'POST', body: 'x' })
   t.equal(refused.status, 503)
-  t.match(await refused.json(), { code: 'UNAVAILABLE', message: /more to do/ })
+  t.match(await refused.json(), { code: 'UNAVAILABLE', message: /service is overloaded/ })
   t.equal(isShed, 1)
   // It was accepted, and nobody knows what became of it.
   const main = await listenForForwarded((socket) => socket.destroy())

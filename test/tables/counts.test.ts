@@ -93,7 +93,7 @@ t.test('the start reports what it repaired, and pages and totals are right', asy
   await first.close()
   const { lines, stream } = logSink()
   const second = await startApp(t, { folder, env: { LOG_LEVEL: 'warn' }, log: stream })
-  t.match(lines, [/contacts\.Contact.*counted anew/])
+  t.match(lines, [/contacts\.Contact.*recounted/])
   const client = await second.login()
   const page = async (query: string) => (await client.get(`/ws/rest/contacts.Contact?${query}`)).body
   t.equal((await page('limit=0')).total, 2000)

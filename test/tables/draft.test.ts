@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { defineJob, type Storage } from '../../src/storage/storage.ts'
-import type { run as carryOut } from '../../src/tables/apply.ts'
+import type { applyMigration } from '../../src/tables/apply.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
@@ -23,7 +23,10 @@ const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typ
   'fillPortion',
 )
 const REFUSE_SHARED = defineJob<Parameters<typeof refuseDuplicates>[1], void>(DRAFTS, 'refuseDuplicates')
-const CARRY_OUT = defineJob<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
+const CARRY_OUT = defineJob<Parameters<typeof applyMigration>[1], unknown>(
+  import.meta.resolve('../../src/tables/apply.ts'),
+  'applyMigration',
+)
 
 const company = modelOf('a.Company', { type: 'object', properties: { name: { type: 'string' } }, audit: false })
 const thing = (type: string, onDelete: string, more: object = {}) =>
@@ -248,12 +251,12 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
   ]
   await t.rejects(migrate(second, models, { busyTimeoutMs: -1 }), {
     kind: 'busy',
-    message: /Another process is making/,
+    message: /Another process is rebuilding/,
   })
   await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   const back = [company, thing('number', 'clear')]
   await second.runWriteJob(BEGIN, { models: back, token: 'other' })
-  await t.rejects(first.runWriteJob(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to make the same/ })
+  await t.rejects(first.runWriteJob(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to rebuild the same/ })
   await second.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   await migrateTo(second, back)
   t.strictSame(await leftOver(first), [])
@@ -303,7 +306,7 @@ t.test('a default for many records does not hold up others either', async (t) =>
     company,
     thing('string', 'clear', { size: { type: 'integer', default: 4 } }),
   ])
-  t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\); make the table anew/)
+  t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\); rebuild the table/)
   const filled = await storage.db.selectFrom('a__Thing').select('id').where('size', '=', 4).execute()
   t.equal(filled.length, MAX_ROWS_TO_FILL + 1)
 })
@@ -325,14 +328,14 @@ t.test('a service tells how far it is, and gives up when it has to stop', async 
   t.intercept(Date, 'now', { value: later })
   writeModel(service.folder, 'a.Thing.json', model('number'))
   await service.service.reload()
-  t.match(told.join(''), /"model":"a.Thing","percent":\d+,"msg":"a table is being made anew"/)
+  t.match(told.join(''), /"model":"a.Thing","percent":\d+,"msg":"a table is being rebuilt"/)
   t.match(told.join(''), /"msg":"models reloaded"/)
   told.length = 0
   writeModel(service.folder, 'a.Thing.json', model('string'))
   const reloading = service.service.reload()
   await service.close()
   await reloading
-  t.match(told.join(''), /the service stops: the models folder is not followed/)
+  t.match(told.join(''), /the models folder was not reloaded: the service stops/)
   t.notMatch(told.join(''), /"level":50/)
 })
 

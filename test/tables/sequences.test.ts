@@ -225,7 +225,7 @@ t.test('a name that differs only in case, and more columns than there can be', a
   const { storage } = await freshStorage()
   await migrateTo(storage, [simple('a.Thing', { x: text })])
   await t.rejects(migrateTo(storage, [simple('A.Thing', { x: text })]), {
-    message: /^A\.Thing: The name differs from that of a\.Thing, whose table is there, only in case/,
+    message: /^A\.Thing: The name differs from that of a\.Thing, whose table exists, only in case/,
   })
   const many = (from: number) =>
     Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`f${from + index}`, text]))

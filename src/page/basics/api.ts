@@ -69,7 +69,7 @@ export async function request<Item = unknown>(
     try {
       return (await connection.request(method, path, body, options)) as unknown as Answer<Item>
     } catch (error) {
-      if (isRefusal(error, 'LOGIN_REQUIRED') && !asStranger) await loginAgain()
+      if (hasErrorCode(error, 'LOGIN_REQUIRED') && !asStranger) await loginAgain()
       else if (error instanceof DossierError) throw inLanguage(error)
       else throw options.signal?.aborted ? error : new Unreachable()
     }
@@ -101,5 +101,5 @@ export async function requestOne<Item>(method: string, path: string, asking?: Re
   return data[0] as Item
 }
 
-export const isRefusal = (error: unknown, ...codes: string[]): error is DossierError =>
+export const hasErrorCode = (error: unknown, ...codes: string[]): error is DossierError =>
   error instanceof DossierError && codes.includes(error.code)

@@ -11,7 +11,7 @@ export type Operation = { update: string; data: object } | { delete: string; id:
 export type BatchResult = { row: Row; result: unknown } | { row: Row; error: Error }
 
 /** Rows in one batch. Others are served between two batches. */
-const AT_ONCE = 200
+const GROUP_SIZE = 200
 
 /**
  * Writes one operation for each row, in batches. A batch is refused as a whole because of a single row: that row is taken
@@ -21,7 +21,7 @@ export async function* writeInBatches(
   rows: Row[],
   toOperation: (row: Row) => Operation,
 ): AsyncGenerator<BatchResult[]> {
-  for (const group of inGroups(rows, AT_ONCE)) {
+  for (const group of inGroups(rows, GROUP_SIZE)) {
     let left = group
     while (left.length > 0) {
       const { results, refused } = await writeBatch(left, toOperation)

@@ -5,10 +5,10 @@ import { upload } from './upload.ts'
 const PEEK_BYTES = 1_000_000
 
 /** The first rows of a file. A spreadsheet is read by the service. */
-export async function previewFile(file: File, most: number): Promise<FilePreview> {
-  if (!/\.xlsx$/i.test(file.name)) return previewCsv(await file.slice(0, PEEK_BYTES).text(), most)
+export async function previewFile(file: File, maxRows: number): Promise<FilePreview> {
+  if (!/\.xlsx$/i.test(file.name)) return previewCsv(await file.slice(0, PEEK_BYTES).text(), maxRows)
   const { columns, rows } = await upload<{ columns: string[]; rows: string[][] }>('/ws/files/preview', file, () => {})
-  return { header: columns, rows: rows.slice(0, most), format: { format: 'xlsx' } }
+  return { header: columns, rows: rows.slice(0, maxRows), format: { format: 'xlsx' } }
 }
 
 let handed: File | undefined

@@ -85,17 +85,17 @@ export async function recordName(model: string, id: string | number): Promise<st
 }
 
 /** Records that are asked for at once. */
-const AT_ONCE = 500
+const GROUP_SIZE = 500
 
 /** Display names of records, by their ids; those that the user may not read are left out. */
 export async function recordNames(model: string, ids: (string | number)[]): Promise<Map<string, string>> {
   const names = new Map<string, string>()
   if (ids.length === 0) return names
   const about = await modelNamed(model)
-  for (const some of inGroups(ids, AT_ONCE)) {
+  for (const some of inGroups(ids, GROUP_SIZE)) {
     const query = new URLSearchParams({
       'id[in]': some.join(),
-      limit: String(AT_ONCE),
+      limit: String(GROUP_SIZE),
       fields: nameFields(about).join(),
     })
     const { data } = await request<Row>('GET', `${recordPath(model)}?${query}`)

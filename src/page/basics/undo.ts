@@ -10,7 +10,7 @@ interface Written {
 }
 
 /** A change that this window made, to be taken back: one record, or several that were written together. */
-interface Made {
+interface UndoableChange {
   model: string
   rows: Written[]
   /** what a single record is called */
@@ -20,7 +20,7 @@ interface Made {
 }
 
 /** How much an undo has taken back. */
-export interface TakenBack {
+export interface UndoResult {
   count: number
   name?: string | undefined
 }
@@ -28,22 +28,26 @@ export interface TakenBack {
 /** More are not kept: nobody remembers them. */
 const MAX_KEPT = 100
 
-const made: Made[] = []
+const made: UndoableChange[] = []
 /** By record: a version that an undo has made, and the earlier one that it is like. */
 const undone = new Map<string, { version: number; like: number }>()
 
-export function rememberChange(model: string, rows: Written[], about: Pick<Made, 'name' | 'hasOthers'> = {}): void {
+export function rememberChange(
+  model: string,
+  rows: Written[],
+  about: Pick<UndoableChange, 'name' | 'hasOthers'> = {},
+): void {
   made.push({ model, rows, ...about })
   made.splice(0, made.length - MAX_KEPT)
   for (const { id } of rows) undone.delete(`${model} ${id}`)
 }
 
 /** Takes back the last change of this window, with all that was changed with it. */
-export async function undoLatest(): Promise<TakenBack> {
+export async function undoLatest(): Promise<UndoResult> {
   const last = made.pop()
   if (!last) return { count: 0 }
   try {
-    return { count: await takeBackChange(last), name: last.name }
+    return { count: await undoChange(last), name: last.name }
   } catch (error) {
     // It can still be taken back when the service is there again.
     if (error instanceof Unreachable) made.push(last)
@@ -51,7 +55,7 @@ export async function undoLatest(): Promise<TakenBack> {
   }
 }
 
-async function takeBackChange({ model, rows, hasOthers }: Made): Promise<number> {
+async function undoChange({ model, rows, hasOthers }: UndoableChange): Promise<number> {
   const keyOf = ({ id }: Written) => `${model} ${id}`
   const isLike = (row: Written) => undone.get(keyOf(row))?.like === row.version
   const [first] = rows as [Written]

@@ -34,7 +34,7 @@ export const GERMAN_PLANS: Messages = {
   'convert {name} from {from} to {to} ({count} records)': '{name} von {from} in {to} umwandeln ({count} Datensätze)',
   'change what {name} refers to': 'ändern, worauf {name} verweist',
   'compute {name} ({count} records)': '{name} berechnen ({count} Datensätze)',
-  'compute {name} anew': '{name} neu berechnen',
+  'recompute {name}': '{name} neu berechnen',
   'store {name}, which was computed': '{name} speichern, das bisher berechnet wurde',
   'sort {names} by folded text ({count} records)': '{names} für das Sortieren vorbereiten ({count} Datensätze)',
   'tidy up the columns of sort keys': 'die Spalten zum Sortieren aufräumen',
@@ -49,21 +49,21 @@ export const GERMAN_PLANS: Messages = {
   'end the history: further changes are not recorded':
     'den Verlauf beenden: weitere Änderungen werden nicht aufgezeichnet',
   'renew what happens when records change': 'neu festlegen, was beim Ändern von Datensätzen geschieht',
-  'make the table anew, after a backup': 'die Tabelle nach einer Sicherung neu anlegen',
+  'rebuild the table, after a backup': 'die Tabelle nach einer Sicherung neu anlegen',
 
   'The new field "{name}" is required, but the {count} {model} records that exist have no value for it. Give it a "default".':
     'Das neue Feld „{name}“ ist ein Pflichtfeld, aber die {count} vorhandenen Datensätze ({model}) haben keinen Wert dafür. Geben Sie ihm einen Vorgabewert („default“).',
-  'The table {name} is there, and is not that of a model. Choose another name.':
+  'The table {name} exists already, and is not that of a model. Choose another name.':
     'Die Tabelle {name} gibt es schon, und sie gehört zu keinem Modell. Wählen Sie einen anderen Namen.',
   'The field "{name}" differs from its column "{column}" only in case. Keep the earlier spelling, or say "renamedFrom": "{column}".':
     'Das Feld „{name}“ unterscheidet sich von seiner Spalte „{column}“ nur in der Groß- und Kleinschreibung. Behalten Sie die frühere Schreibweise, oder geben Sie "renamedFrom": "{column}" an.',
-  'The name differs from that of {model}, whose table is there, only in case. Keep the earlier spelling.':
+  'The name differs from that of {model}, whose table exists, only in case. Keep the earlier spelling.':
     'Der Name unterscheidet sich von {model}, dessen Tabelle es gibt, nur in der Groß- und Kleinschreibung. Behalten Sie die frühere Schreibweise.',
   'With its {hidden} hidden columns the table would have {count}, and at most {max} are possible.':
     'Mit ihren {hidden} verborgenen Spalten hätte die Tabelle {count}, und höchstens {max} sind möglich.',
   '"{name}" has more than {max} characters. Shorten the model\'s or the fields\' names.':
     '„{name}“ hat mehr als {max} Zeichen. Kürzen Sie den Namen des Modells oder der Felder.',
-  '"{name}" would have its links in the table {table}, which is there. Choose another name.':
+  '"{name}" would have its links in the table {table}, which exists already. Choose another name.':
     'Die Verknüpfungen von „{name}“ lägen in der Tabelle {table}, die es schon gibt. Wählen Sie einen anderen Namen.',
   'a rule compares "{field}", which has no index: set "index": true on it.':
     'eine Regel vergleicht „{field}“, das keinen Index hat: Geben Sie ihm "index": true.',

@@ -11,22 +11,22 @@ type Delimiter = keyof typeof DELIMITERS
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const
 
 /** Chooses the delimiter that splits the first line into the most columns. */
-export function previewCsv(text: string, most: number): FilePreview {
+export function previewCsv(text: string, maxRows: number): FilePreview {
   const start = text.replace(/^\uFEFF/, '')
   const candidates = Object.entries(DELIMITERS) as [Delimiter, string][]
   const [first, ...others] = candidates.map(([delimiter, sign]): FilePreview => {
-    const [header = [], ...rows] = splitLines(start, sign, most + 1)
+    const [header = [], ...rows] = splitLines(start, sign, maxRows + 1)
     return { header: header.map((name) => name.trim()), rows, format: { format: 'csv', delimiter } }
   })
   return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as FilePreview)
 }
 
-function splitLines(text: string, delimiter: string, most: number): string[][] {
+function splitLines(text: string, delimiter: string, maxRows: number): string[][] {
   const lines: string[][] = []
   let cells: string[] = []
   let cell = ''
   let isQuoted = false
-  for (let at = 0; at < text.length && lines.length < most; at++) {
+  for (let at = 0; at < text.length && lines.length < maxRows; at++) {
     const sign = text[at] as string
     if (isQuoted) {
       if (sign !== '"') cell += sign
@@ -43,7 +43,7 @@ function splitLines(text: string, delimiter: string, most: number): string[][] {
       cell = ''
     } else cell += sign
   }
-  if (lines.length < most && (cells.length > 0 || cell !== '')) lines.push([...cells, cell])
+  if (lines.length < maxRows && (cells.length > 0 || cell !== '')) lines.push([...cells, cell])
   return lines
 }
 

@@ -1,19 +1,19 @@
 import { isoDate, plainNumber, yesOrNo } from '../../lib/cell-text.ts'
-import { type FieldSchema, freeName, KINDS, type Kind, type ModelSchema, nameFrom } from './model-file.ts'
+import { type FieldKind, type FieldSchema, freeName, KINDS, type ModelSchema, nameFrom } from './model-file.ts'
 
 /** A column of a file, and the field that is made from it. */
 export interface GuessedField {
   column: string
   /** empty: the column is left out */
   name: string
-  kind: Kind
+  kind: FieldKind
   isRequired: boolean
   /** the values, if it is a choice */
   choices: string[]
 }
 
 /** Kinds that a column of a file can have. */
-export const COLUMN_KINDS: Kind[] = [
+export const COLUMN_KINDS: FieldKind[] = [
   'text',
   'choice',
   'integer',
@@ -55,7 +55,7 @@ export function guessFields(header: string[], rows: string[][], isWhole: boolean
   })
 }
 
-function kindOfValues(values: string[], isWhole: boolean): Kind {
+function kindOfValues(values: string[], isWhole: boolean): FieldKind {
   if (values.length === 0) return 'text'
   const all = (is: (value: string) => boolean) => values.every(is)
   if (all((value) => yesOrNo(value) !== undefined) && !all((value) => /^[01]$/.test(value))) return 'boolean'

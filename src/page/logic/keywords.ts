@@ -1,5 +1,5 @@
 import { say } from '../language/say.ts'
-import type { Kind } from './model-file.ts'
+import type { FieldKind } from './model-file.ts'
 
 /** The keywords of model files, explained to people. */
 
@@ -10,7 +10,7 @@ export interface Keyword {
   about: string
   input: KeywordInput
   /** of a field; without them, of all kinds that are stored */
-  kinds?: Kind[]
+  kinds?: FieldKind[]
   choices?: Record<string, string>
 }
 
@@ -28,10 +28,10 @@ export type KeywordInput =
   | 'field'
   | 'fields'
 
-const LISTS: Kind[] = ['list', 'choices', 'references']
-const NUMBERS: Kind[] = ['integer', 'number']
-const TEXTS: Kind[] = ['text', 'choice', 'decimal', 'date', 'date-time', 'time', 'email', 'uri', 'uuid']
-const SIMPLE: Kind[] = [...TEXTS, 'integer', 'number', 'boolean', 'reference']
+const LISTS: FieldKind[] = ['list', 'choices', 'references']
+const NUMBERS: FieldKind[] = ['integer', 'number']
+const TEXTS: FieldKind[] = ['text', 'choice', 'decimal', 'date', 'date-time', 'time', 'email', 'uri', 'uuid']
+const SIMPLE: FieldKind[] = [...TEXTS, 'integer', 'number', 'boolean', 'reference']
 const DEFAULT = say(
   'What a new record has if nothing is given. When the field is new, records that there are get it too.',
 )
@@ -211,5 +211,5 @@ export const MODEL_KEYWORDS: Keyword[] = [
 ]
 
 /** The keywords that a field of a kind can have. */
-export const keywordsFor = (kind: Kind): Keyword[] =>
+export const keywordsFor = (kind: FieldKind): Keyword[] =>
   FIELD_KEYWORDS.filter(({ kinds }) => (kinds ? kinds.includes(kind) : kind !== 'inverse'))

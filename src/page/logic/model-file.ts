@@ -38,11 +38,11 @@ export const KINDS = {
   other: { title: say('Anything else, as JSON'), base: { type: 'object' } },
 } as const satisfies Record<string, { title: string; base: FieldSchema }>
 
-export type Kind = keyof typeof KINDS
+export type FieldKind = keyof typeof KINDS
 
-const FORMATS: Kind[] = ['decimal', 'date', 'date-time', 'time', 'email', 'uri', 'uuid']
+const FORMATS: FieldKind[] = ['decimal', 'date', 'date-time', 'time', 'email', 'uri', 'uuid']
 
-export function kindOf(field: FieldSchema): Kind {
+export function kindOf(field: FieldSchema): FieldKind {
   const { type, format, enum: choices, reference, inverse, const: only } = field
   if (inverse !== undefined) return 'inverse'
   if (reference !== undefined) return 'reference'
@@ -54,7 +54,7 @@ export function kindOf(field: FieldSchema): Kind {
   return type === 'integer' || type === 'number' || type === 'boolean' ? type : 'other'
 }
 
-function listKind(items: FieldSchema): Kind {
+function listKind(items: FieldSchema): FieldKind {
   if (items.reference !== undefined) return 'references'
   const names = Object.keys(items).sort().join()
   if (items.type !== 'string' || !['type', 'enum,type', 'maxLength,type'].includes(names)) return 'other'
@@ -65,7 +65,7 @@ function listKind(items: FieldSchema): Kind {
 const LASTING = ['title', 'description', 'access', 'renamedFrom', 'readOnly', 'writeOnly', 'unique', 'index']
 
 /** The field as another kind. What it says for people and who may use it stays. */
-export function withKind(field: FieldSchema, kind: Kind): FieldSchema {
+export function withKind(field: FieldSchema, kind: FieldKind): FieldSchema {
   const kept = kind === 'inverse' ? ['title', 'description'] : LASTING
   return { ...KINDS[kind].base, ...Object.fromEntries(Object.entries(field).filter(([name]) => kept.includes(name))) }
 }

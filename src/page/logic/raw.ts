@@ -7,7 +7,7 @@ import { clockIn, clockToUtc, toLocal, toUtc } from './values.ts'
 /** Content of an input as it was typed; converted to a value only when it is sent. */
 export type Raw = string | string[] | { [name: string]: Raw }
 
-export type Kind =
+export type InputKind =
   | 'reference'
   | 'references'
   | 'choice'
@@ -36,7 +36,7 @@ export const unresolvedReferenceText = (raw: string) => (raw.startsWith(UNRESOLV
 const LINE = 200
 
 /** Kind of input for a schema. */
-export function inputKind(schema: Asked): Kind {
+export function inputKind(schema: Asked): InputKind {
   if (schema.reference !== undefined) return 'reference'
   if (schema.enum || schema.const !== undefined) return 'choice'
   if (schema.type === 'boolean') return 'yes-no'
@@ -49,7 +49,7 @@ export function inputKind(schema: Asked): Kind {
   return schema.format === undefined && (schema.maxLength ?? 0) > LINE ? 'long' : 'text'
 }
 
-function listKind(items: NonNullable<Schema['items']>): Kind {
+function listKind(items: NonNullable<Schema['items']>): InputKind {
   if (items.reference !== undefined) return 'references'
   if (items.enum) return 'choices'
   return items.type === 'string' || items.type === 'integer' || items.type === 'number' ? 'list' : 'json'
@@ -64,7 +64,7 @@ const isFlat = ({ properties }: Schema) =>
 
 export const choices = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
 
-const isListKind = (kind: Kind) => kind === 'list' || kind === 'choices' || kind === 'references'
+const isListKind = (kind: InputKind) => kind === 'list' || kind === 'choices' || kind === 'references'
 
 /** Whether typed content fits the input of a schema: the model may have changed since. */
 export function fits(schema: Asked, raw: Raw): boolean {
@@ -164,7 +164,7 @@ function parseGroup(
 const keepLineEnds = (before: unknown, text: string) =>
   typeof before === 'string' && before.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text
 
-function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kind: Kind, zone: string): Read {
+function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kind: InputKind, zone: string): Read {
   const items: unknown[] = []
   for (const [index, text] of raw.entries()) {
     const read = kind === 'choices' ? { value: JSON.parse(text) } : parseItem(schema.items as Schema, text, zone)

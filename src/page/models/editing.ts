@@ -1,5 +1,5 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import { isRefusal, request, requestOne } from '../basics/api.ts'
+import { hasErrorCode, request, requestOne } from '../basics/api.ts'
 import { parsed } from '../basics/parsed.ts'
 import { KEPT, person } from '../basics/session.ts'
 import { say } from '../language/say.ts'
@@ -33,7 +33,7 @@ export interface Plan {
 
 /** Says what to do when somebody was faster. */
 function explained(error: unknown): never {
-  if (!isRefusal(error, 'VERSION_CONFLICT')) throw error
+  if (!hasErrorCode(error, 'VERSION_CONFLICT')) throw error
   const { message } = error
   throw new Error(say('{message} Keep yours as a draft, and open the model again.', { message }))
 }

@@ -2,7 +2,7 @@ import { untracked, useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { go, place, to } from '../basics/address.ts'
-import { isRefusal, requestOne } from '../basics/api.ts'
+import { hasErrorCode, requestOne } from '../basics/api.ts'
 import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { type Loaded, useLoaded } from '../basics/loading.ts'
@@ -29,7 +29,7 @@ export function ModelEditor({ model }: { model: string }) {
     const overview = await untracked(modelsOverview)
     const models = overview.map((one) => one.model)
     const file = await requestOne<ModelFile>('GET', filePath(model)).catch((error) => {
-      if (title === null || !isRefusal(error, 'MODEL_NOT_FOUND')) throw error
+      if (title === null || !hasErrorCode(error, 'MODEL_NOT_FOUND')) throw error
       return newFile(model)
     })
     return { models, file, start: file.schema ?? file.draft?.schema ?? files.newModel(title ?? model) }

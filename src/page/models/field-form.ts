@@ -5,7 +5,7 @@ import { html } from '../basics/html.ts'
 import { language, say } from '../language/say.ts'
 import { wordsIn } from '../logic/keyword-values.ts'
 import { type Keyword, keywordsFor } from '../logic/keywords.ts'
-import { type FieldSchema, KINDS, type Kind, kindOf, valueAt, withKind, withValueAt } from '../logic/model-file.ts'
+import { type FieldKind, type FieldSchema, KINDS, kindOf, valueAt, withKind, withValueAt } from '../logic/model-file.ts'
 import { partTitle } from '../logic/values.ts'
 import { KeywordInput } from './keyword-input.ts'
 
@@ -23,7 +23,7 @@ export interface FieldFormProperties {
   onRemove(): void
 }
 
-const KIND_TITLES = Object.entries(KINDS) as [Kind, { title: string }][]
+const KIND_TITLES = Object.entries(KINDS) as [FieldKind, { title: string }][]
 const WHOLE: Keyword = {
   path: '',
   input: 'json',
@@ -46,14 +46,17 @@ export function FieldForm(properties: FieldFormProperties) {
   )
 }
 
-function identity({ name, field, isRequired, isOpen, onField, onRequired, onRename }: FieldFormProperties, kind: Kind) {
+function identity(
+  { name, field, isRequired, isOpen, onField, onRequired, onRename }: FieldFormProperties,
+  kind: FieldKind,
+) {
   return [
     h(NameInput, { key: 'name', name, isNew: isOpen, onRename }),
     html.label(
       { key: 'kind', class: 'field' },
       html.span({ class: 'name' }, say('Kind')),
       html.select(
-        { onChange: ({ currentTarget }) => onField(withKind(field, currentTarget.value as Kind)) },
+        { onChange: ({ currentTarget }) => onField(withKind(field, currentTarget.value as FieldKind)) },
         KIND_TITLES.map(([one, { title }]) => html.option({ key: one, value: one, selected: one === kind }, title)),
       ),
     ),
@@ -81,7 +84,7 @@ const actions = ({ onMove, onRemove }: FieldFormProperties) =>
     html.button({ type: 'button', class: 'danger', onClick: onRemove }, say('Remove the field')),
   )
 
-function keywords({ field, models, onField }: FieldFormProperties, kind: Kind) {
+function keywords({ field, models, onField }: FieldFormProperties, kind: FieldKind) {
   const all = keywordsFor(kind)
   const [few, more] = [all.slice(0, FEW), all.slice(FEW)]
   const input = (keyword: Keyword) =>

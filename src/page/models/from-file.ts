@@ -6,7 +6,7 @@ import { handFile, previewFile } from '../basics/file-preview.ts'
 import { html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 import { COLUMN_KINDS, type GuessedField, guessFields, modelOfFields } from '../logic/guess-model.ts'
-import { KINDS, type Kind, MODEL_NAME, nameFrom } from '../logic/model-file.ts'
+import { type FieldKind, KINDS, MODEL_NAME, nameFrom } from '../logic/model-file.ts'
 import { Action } from '../parts/action.ts'
 import { FileDrop } from '../parts/file-drop.ts'
 import { headRow } from '../parts/head-row.ts'
@@ -146,7 +146,7 @@ const Guessed = ({ chosen: { fields, rows }, onField }: GuessedProperties) =>
               html.select(
                 {
                   'aria-label': say('Kind of {column}', { column }),
-                  onChange: ({ currentTarget }) => onField(at, kindChange(currentTarget.value as Kind, rows, at)),
+                  onChange: ({ currentTarget }) => onField(at, kindChange(currentTarget.value as FieldKind, rows, at)),
                 },
                 COLUMN_KINDS.map((one) =>
                   html.option({ key: one, value: one, selected: one === kind }, KINDS[one].title),
@@ -170,7 +170,7 @@ const Guessed = ({ chosen: { fields, rows }, onField }: GuessedProperties) =>
   )
 
 /** A choice has the values that stand in the file. */
-const kindChange = (kind: Kind, rows: string[][], at: number): Partial<GuessedField> => ({
+const kindChange = (kind: FieldKind, rows: string[][], at: number): Partial<GuessedField> => ({
   kind,
   choices: kind === 'choice' ? [...new Set(rows.map((row) => (row[at] ?? '').trim()).filter(Boolean))] : [],
 })

@@ -30,7 +30,7 @@ interface EffectsProperties {
 }
 
 /** Deletes in one batch at most. */
-const AT_ONCE = 1000
+const GROUP_SIZE = 1000
 
 /** Warning before a deletion: which other records are deleted or changed with it, and whether it can be undone. */
 export function DeletionEffects({ model, ids, isRefused }: EffectsProperties) {
@@ -66,7 +66,7 @@ async function affectedRecords(
 ): Promise<{ along: Affected[]; hidden: number }> {
   const along: Affected[] = []
   let all = 0
-  for (const some of inGroups(ids, AT_ONCE)) {
+  for (const some of inGroups(ids, GROUP_SIZE)) {
     const body = { data: some.map((id) => ({ delete: name, id })), preview: true }
     const { data, hidden = 0 } = await request<Effect>('POST', '/ws/batch', { body, signal })
     all += hidden

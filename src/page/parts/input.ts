@@ -3,7 +3,7 @@ import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 import type { Schema } from '../logic/model.ts'
-import { choices, inputKind, type Kind, numberText, type Raw } from '../logic/raw.ts'
+import { choices, type InputKind, inputKind, numberText, type Raw } from '../logic/raw.ts'
 import { formatValue, itemSchema } from '../logic/values.ts'
 import { LinksInput } from './links-input.ts'
 import { Picker } from './picker.ts'
@@ -95,7 +95,7 @@ export function Input(properties: InputProperties): JSX.Element {
   })
 }
 
-const TYPES: { [Each in Kind]?: string } = { date: 'date', moment: 'datetime-local', clock: 'time' }
+const TYPES: { [Each in InputKind]?: string } = { date: 'date', moment: 'datetime-local', clock: 'time' }
 
 /** Enter submits a text that looks like a single line; Shift+Enter begins a new line. */
 function submitOnEnter(event: KeyboardEvent): void {

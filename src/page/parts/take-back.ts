@@ -4,7 +4,7 @@ import { plural } from '../logic/values.ts'
 import { notify, notifyError } from './notices.ts'
 
 /** Takes back the last change of this window, and tells it. */
-export function takeBack(): void {
+export function undoLastChange(): void {
   undoLatest()
     .then(({ count, name }) =>
       notify(

@@ -16,11 +16,11 @@ interface ModelsFolder {
 }
 
 /** Preview of the changes that the files of the models folder would make to the tables. */
-export function Folder({ standing, told }: { standing: string; told: string[] }) {
+export function Folder({ status, shownFaults }: { status: string; shownFaults: string[] }) {
   const loaded = useLoaded(() => {
     modelsRound.value
     return requestOne<ModelsFolder>('GET', '/ws/state/models')
-  }, [standing])
+  }, [status])
   return shown(loaded, ({ faults, models, unserved, passedOver }) =>
     html.div(
       { class: 'form' },
@@ -30,7 +30,7 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
         html.span({ class: 'hint' }, ' ', say('As models:check tells it. Nothing is changed by looking.')),
       ),
       // Faults that the lines above have listed are not repeated.
-      faults.some((fault) => !told.includes(fault)) &&
+      faults.some((fault) => !shownFaults.includes(fault)) &&
         html.div(
           { class: 'fault' },
           html.ul(

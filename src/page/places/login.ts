@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { isRefusal, requestOne } from '../basics/api.ts'
+import { hasErrorCode, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { loggedIn, type Person, person } from '../basics/session.ts'
 import { say } from '../language/say.ts'
@@ -51,7 +51,7 @@ function LoginForm() {
       loggedIn(await requestOne<Person>('POST', '/callback', { body, asStranger: true }))
     } catch (error) {
       fault.value = (error as Error).message
-      if (isRefusal(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter ?? 0
+      if (hasErrorCode(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter ?? 0
     } finally {
       isBusy.value = false
     }

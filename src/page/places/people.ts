@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { isRefusal, request } from '../basics/api.ts'
+import { hasErrorCode, request } from '../basics/api.ts'
 import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -259,7 +259,7 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
 
 /** Adds advice to the refusal to remove or disable the last admin. */
 function explained(error: unknown): never {
-  if (!isRefusal(error, 'LAST_ADMIN')) throw error
+  if (!hasErrorCode(error, 'LAST_ADMIN')) throw error
   const { message } = error
   throw new Error(
     say('{message} Nobody could change anything here any more: make somebody else an admin first.', { message }),

@@ -14,7 +14,7 @@ import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { notify } from '../parts/notices.ts'
 import { Folder } from './folder.ts'
-import { Numbers } from './numbers.ts'
+import { LiveMetrics } from './live-metrics.ts'
 import type { User } from './people.ts'
 
 interface Health {
@@ -33,7 +33,7 @@ export const State = () =>
     { class: 'record' },
     h(Heading, { title: say('System') }),
     html.section({ class: 'part' }, html.h2(null, say('Models folder')), h(Standing, null)),
-    html.section({ class: 'part' }, html.h2(null, say('Numbers')), h(Numbers, null)),
+    html.section({ class: 'part' }, html.h2(null, say('Numbers')), h(LiveMetrics, null)),
     html.section({ class: 'part' }, html.h2(null, say('Backups')), h(Backups, null)),
     html.section({ class: 'part' }, html.h2(null, say('Recent logins')), h(Logins, null)),
   )
@@ -75,7 +75,7 @@ function Standing() {
             ),
           ),
       // A change of the status means that the preview in `Folder` is outdated, too.
-      h(Folder, { standing: JSON.stringify([current, since, why]), told: why }),
+      h(Folder, { status: JSON.stringify([current, since, why]), shownFaults: why }),
     ),
   )
 }

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
-import { isRefusal, requestOne } from '../basics/api.ts'
+import { hasErrorCode, requestOne } from '../basics/api.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { loadDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
@@ -26,7 +26,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
         return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
       } catch (error) {
         const base = loadDraft(model.model, id)?.base
-        if (base && isRefusal(error, 'RECORD_NOT_FOUND')) return base
+        if (base && hasErrorCode(error, 'RECORD_NOT_FOUND')) return base
         throw error
       }
     },

@@ -3,7 +3,7 @@ import { classes, html } from '../basics/html.ts'
 import { say, sayParts } from '../language/say.ts'
 import { type Draft, rawIn } from '../logic/draft.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { inputKind, type Kind, type Raw } from '../logic/raw.ts'
+import { type InputKind, inputKind, type Raw } from '../logic/raw.ts'
 import { Input, inputHint } from '../parts/input.ts'
 import { Value } from '../parts/value.ts'
 
@@ -19,7 +19,7 @@ interface FieldInputProperties {
 }
 
 /** Inputs that need the whole width. */
-const isBroad = (kind: Kind) => ['long', 'json', 'group', 'list', 'references'].includes(kind)
+const isBroad = (kind: InputKind) => ['long', 'json', 'group', 'list', 'references'].includes(kind)
 
 /** A field of a form: title, input, hint, fault, and the value that another user has saved meanwhile. */
 export function FieldInput({ field, draft, fault, theirs, author, onRaw }: FieldInputProperties) {

@@ -1,4 +1,4 @@
-import { DossierError, isRefusal } from '../basics/api.ts'
+import { DossierError, hasErrorCode } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { say, sayForms } from '../language/say.ts'
 import { faultsByField } from '../logic/draft.ts'
@@ -22,7 +22,7 @@ export function explain(
 ): { text: string; faults: Record<string, string> } {
   const { own, others } = faultsByField(errors, fields)
   const count = Object.keys(own).length + elsewhere
-  const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
+  const isByField = count > 0 && others.length === 0 && hasErrorCode(error, 'VALIDATION_FAILED')
   const wrong = sayForms(count, 'Not saved: one field is not right.', 'Not saved: {count} fields are not right.', {
     count,
   })

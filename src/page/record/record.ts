@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, goBackTo, to } from '../basics/address.ts'
 import type { DossierError } from '../basics/api.ts'
-import { isRefusal, request, requestOne } from '../basics/api.ts'
+import { hasErrorCode, request, requestOne } from '../basics/api.ts'
 import { undoLast } from '../basics/batches.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { keptDrafts } from '../basics/drafts.ts'
@@ -59,7 +59,7 @@ async function readRecord({ model, id, readable }: RecordProperties, stop: Abort
   try {
     return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)) + query, { signal: stop })
   } catch (error) {
-    if (isRefusal(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
+    if (hasErrorCode(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { isRefusal, request, requestOne } from '../basics/api.ts'
+import { hasErrorCode, request, requestOne } from '../basics/api.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { recordPath } from '../basics/models.ts'
 import { rememberChange } from '../basics/undo.ts'
@@ -38,7 +38,7 @@ export function followRecord(model: string, id: number, look: Look): () => void 
 
 const readAgain = (model: string, id: number): Promise<Row | null> =>
   requestOne<Row>('GET', recordPath(model, id)).catch((error) => {
-    if (isRefusal(error, 'RECORD_NOT_FOUND')) return null
+    if (hasErrorCode(error, 'RECORD_NOT_FOUND')) return null
     throw error
   })
 
@@ -64,7 +64,7 @@ export async function update(
     return { row: data[0] as Row, merged }
   } catch (error) {
     // Without a history the service cannot find clashes, but the page can compare with `base`, except secrets.
-    const isConflict = isRefusal(error, 'VERSION_CONFLICT') && Object.keys(error.errors).length === 0
+    const isConflict = hasErrorCode(error, 'VERSION_CONFLICT') && Object.keys(error.errors).length === 0
     const isOurs = isConflict && (isTogether || !error.failure.conflict)
     const theirs = isOurs ? (error.failure.data?.[0] as Row | undefined) : undefined
     const compared = theirs && merge(base, theirs, values, fields)

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import { go, goBackTo, to } from '../basics/address.ts'
-import { DossierError, isRefusal, newKey } from '../basics/api.ts'
+import { DossierError, hasErrorCode, newKey } from '../basics/api.ts'
 import { deleteDraft, loadDraft, newDraftId, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { zone } from '../basics/format-settings.ts'
@@ -260,9 +260,9 @@ export class RecordEditor {
   #failed(error: unknown, children: Map<string, ChildChanges>): void {
     const hasErrors = error instanceof DossierError && Object.keys(error.errors).length > 0
     if (this.isLeft) notifyError(error)
-    else if (isRefusal(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
+    else if (hasErrorCode(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
     else {
-      this.isGone.value = !this.isNew && isRefusal(error, 'RECORD_NOT_FOUND') && !hasErrors
+      this.isGone.value = !this.isNew && hasErrorCode(error, 'RECORD_NOT_FOUND') && !hasErrors
       const errors = this.#showChildFaults(error, children)
       const why = explain(error, this.fields, errors, countFaults(this.childFaults.value))
       this.faults.value = why.faults
@@ -281,7 +281,7 @@ export class RecordEditor {
     }
     this.childFaults.value = shown
     // A row that somebody else has changed or deleted is shown as it is now, with what was typed.
-    if (isRefusal(error, 'VERSION_CONFLICT', 'RECORD_NOT_FOUND')) for (const reload of this.#onStaleChild) reload()
+    if (hasErrorCode(error, 'VERSION_CONFLICT', 'RECORD_NOT_FOUND')) for (const reload of this.#onStaleChild) reload()
     return errors
   }
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { isRefusal, request } from '../basics/api.ts'
+import { hasErrorCode, request } from '../basics/api.ts'
 import { formatSettings } from '../basics/format-settings.ts'
 import { recordPath } from '../basics/models.ts'
 import { rememberChange } from '../basics/undo.ts'
@@ -98,7 +98,7 @@ export class CellWrites {
   }
 
   #explain(error: Error, field: Field): Omit<CellState, 'raw'> {
-    if (isRefusal(error, 'VERSION_CONFLICT')) {
+    if (hasErrorCode(error, 'VERSION_CONFLICT')) {
       const [theirs] = (error.failure.data ?? []) as Row[]
       const { by } = error.failure.conflict?.fields[field.name] ?? { by: null }
       const now = formatValue(field, theirs?.[field.name], formatSettings.value)
@@ -108,7 +108,7 @@ export class CellWrites {
       )
       return { fault, version: theirs?.version }
     }
-    const own = isRefusal(error, 'VALIDATION_FAILED') ? error.errors[field.name] : undefined
+    const own = hasErrorCode(error, 'VALIDATION_FAILED') ? error.errors[field.name] : undefined
     return { fault: own === undefined ? error.message : `${field.title} ${own}` }
   }
 

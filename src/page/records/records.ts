@@ -32,7 +32,7 @@ import { ViewTabs } from './view-tabs.ts'
 const Grouped = later(async () => (await import('./grouped-table.ts')).GroupedTable)
 const Board = later(async () => (await import('./board.ts')).Board)
 const Calendar = later(async () => (await import('./calendar.ts')).Calendar)
-const Several = later(async () => (await import('./several.ts')).BulkActions)
+const BulkActions = later(async () => (await import('./bulk-actions.ts')).BulkActions)
 
 /** How many fields a card shows on a phone, unless columns were chosen. */
 const CARD_FIELDS = 4
@@ -173,7 +173,7 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
         }),
     ),
     selection.size > 0 &&
-      h(Several, { model, selection, rowsNow: (ids) => rows.byIds(ids), onDone: () => rows.refresh() }),
+      h(BulkActions, { model, selection, rowsNow: (ids) => rows.byIds(ids), onDone: () => rows.refresh() }),
   )
 }
 

@@ -93,14 +93,14 @@ export class Rows {
   }
 
   /** The first `most` rows, or all if there are fewer. */
-  async first(most: number): Promise<Row[]> {
+  async first(max: number): Promise<Row[]> {
     const rows: Row[] = []
     let after: string | undefined
     do {
-      const answer = await this.#find(0, Math.min(LARGEST, most - rows.length), after)
+      const answer = await this.#find(0, Math.min(LARGEST, max - rows.length), after)
       rows.push(...answer.data)
       after = answer.next
-    } while (after !== undefined && rows.length < most)
+    } while (after !== undefined && rows.length < max)
     return rows
   }
 

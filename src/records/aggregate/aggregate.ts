@@ -39,7 +39,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, findSeconds } = context
 
   return async function aggregate(query: AggregateQuery, caller: Caller): Promise<AggregatePage> {
-    const ends = performance.now() + findSeconds * 1000
+    const deadline = performance.now() + findSeconds * 1000
     const asking = { ...access.contextFor(caller), model, zone: query.zone }
     const columns = [
       ...query.groups.map((group) => groupColumn(group, asking)),
@@ -56,7 +56,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
       rest.length > data.length && last
         ? cursors.make(model, `aggregate ${order}`, { values: sorting.position(last) as SqlValue[], id: 0 })
         : undefined
-    await expand({ storage, models, access, cursors, user: caller, ends }, model, data, query.expand)
+    await expand({ storage, models, access, cursors, user: caller, deadline }, model, data, query.expand)
     return { total: all.length, ...(next && { next }), data }
   }
 

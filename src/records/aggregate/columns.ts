@@ -64,7 +64,7 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
       selects: [aggregate === 'min' ? sql`min(${key})` : sql`max(${key})`],
       toValue: ([value]) => decoded(field, value ?? null),
     }
-  // The key of a decimal takes longer to make than all else.
+  // Making the key of a decimal is the slowest part.
   const stored = atEnd(sql`${sql.ref(field.name)}`)
   const count = sql`count(${stored})`
   if (field.format === 'decimal') {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
-import { withReach, withReachOfFew } from '../../filters/reach.ts'
+import { withReach, withReachByIndex } from '../../filters/reach.ts'
 import { aliveCondition, comparisonKey, referringField } from '../../filters/where.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import {
@@ -42,7 +42,7 @@ export interface Expansion {
   cursors: Cursors
   user: Caller
   /** as `performance.now()` */
-  ends: number
+  deadline: number
 }
 
 /** The records that refer to a record: their number, the first of them, and a cursor to find the others by. */
@@ -133,7 +133,7 @@ async function completeFirst(
   for (;;) {
     const missing = ids.filter((id) => omitted.has(id))
     if (missing.length === 0) return
-    if (performance.now() > expansion.ends) throw tooSlow(model)
+    if (performance.now() > expansion.deadline) throw tooSlow(model)
     const more = await readReferred(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
     for (const [id, record] of more.found) {
       found.set(id, record)
@@ -185,7 +185,7 @@ async function addReferring(
 
 /** Finds one record more for each row than is shown. Runs on a search thread: a record may be referred to by any number. */
 async function lookUpReferring(
-  { storage, models, access, user, ends }: Expansion,
+  { storage, models, access, user, deadline }: Expansion,
   inverse: Inverse,
   rows: Row[],
   below: string[],
@@ -216,7 +216,7 @@ async function lookUpReferring(
     WHERE related__place <= ${DEFAULT_LIMIT + 1} ORDER BY wanted__key, related__id`.compile(storage.db)
   const share = Math.max(1, Math.floor(budget.left / budget.statements--))
   const { username, signal } = user
-  const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+  const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
   const shapes = keyedShapes([target, ...reach.models], storage.dialect.tables)
   const { rows: found, isTruncated } = await storage
     .search(statement, { username, seconds, bytes: share, signal, shapes })
@@ -262,7 +262,7 @@ async function readReferred(
     SELECT ${sql.join(columns)}
     FROM (SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${wanted}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
-    WHERE ${withReachOfFew(reach, undefined, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
+    WHERE ${withReachByIndex(reach, undefined, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
   // Each statement gets an equal share of the remaining bytes; `readUpTo` always returns the first row.
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
   const { rows, isTruncated } = await storage.readUpTo(recordRead(storage.dialect, model, statement), share)

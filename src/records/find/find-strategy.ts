@@ -1,6 +1,6 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, withReach, withReachOfFew } from '../../filters/reach.ts'
+import { type Reach, withReach, withReachByIndex } from '../../filters/reach.ts'
 import {
   aliveCondition,
   type FilterContext,
@@ -27,7 +27,7 @@ import { isUniqueLookup } from './unique-lookup.ts'
 /** When a find has to end, and how large its page may be. */
 export interface FindLimits {
   /** as `performance.now()` */
-  ends: number
+  deadline: number
   bytes: number
 }
 
@@ -68,7 +68,7 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
-      const seconds = Math.max(0.001, (limits.ends - performance.now()) / 1000)
+      const seconds = Math.max(0.001, (limits.deadline - performance.now()) / 1000)
       const { username, signal } = caller
       return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }
@@ -79,7 +79,7 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
       ...(query.textSearch ? [containsWords(model, query.textSearch, storage.dialect)] : []),
     ]
     const reached = (...more: Condition[]) =>
-      isOne ? withReachOfFew(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
+      isOne ? withReachByIndex(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
     const matches = reached()
     const total = async () => {
       // A sort changes no total.

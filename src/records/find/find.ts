@@ -31,7 +31,7 @@ export interface Page {
 }
 
 export const newLimits = (seconds: number): FindLimits => ({
-  ends: performance.now() + seconds * 1000,
+  deadline: performance.now() + seconds * 1000,
   bytes: PAGE_BYTES,
 })
 
@@ -65,10 +65,10 @@ export function createFinder(context: RecordsContext, model: Model) {
     const reach = access.reachFor(model, 'read', caller)
     // An index is of no use for words that most records contain: whether they do is estimated first.
     const mayMatchMost = query.textSearch && (candidates?.mayBeMost ?? !candidates)
-    const share =
+    const selectivity =
       query.textSearch && mayMatchMost ? await estimateSelectivity(model, query.textSearch, reach, caller, storage) : 0
-    const hasTooManyToRank = share > 0 && share * (await counts.total()) > MAX_RANKED
-    const strategy = await chooseStrategy(query, reach, caller, limits, share > COMMON ? undefined : candidates)
+    const hasTooManyToRank = selectivity > 0 && selectivity * (await counts.total()) > MAX_RANKED
+    const strategy = await chooseStrategy(query, reach, caller, limits, selectivity > COMMON ? undefined : candidates)
     const { order, found, isBestFirst } =
       limit === 0 ? NOTHING : await pageInOrder(query, position, strategy, caller, hasTooManyToRank)
     const { rows, isTruncated } = found
@@ -76,7 +76,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand(
-      { storage, models, access, cursors, user: caller, ends: limits.ends },
+      { storage, models, access, cursors, user: caller, deadline: limits.deadline },
       model,
       kept,
       query.expand,
@@ -112,7 +112,7 @@ export function createFinder(context: RecordsContext, model: Model) {
       return { order, found: await strategy.page(order, position), isBestFirst: false }
     }
     const order = rankOrder(model, query.textSearch, storage.dialect)
-    // To rank ten thousand in vain takes longer than to count them first.
+    // Ranking ten thousand in vain takes longer than counting them first.
     const counted = hasTooManyToRank ? await strategy.total() : 0
     if (counted <= MAX_RANKED) {
       const found = await (strategy as Required<FindStrategy>).ranked(order, position)

@@ -1,5 +1,5 @@
 import { type CompiledQuery, sql } from 'kysely'
-import { type Reach, withReachOfFew } from '../../filters/reach.ts'
+import { type Reach, withReachByIndex } from '../../filters/reach.ts'
 import { comparisonKey } from '../../filters/where.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Database, SqlValue } from '../../storage/storage.ts'
@@ -31,5 +31,5 @@ export function matchingRows(db: Database, model: Model, { reach, by, values, co
     SELECT wanted__key, ${sql.join(columns.map((name) => sql.ref(name)))}
     FROM (SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.each(JSON.stringify(values))}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
-    WHERE ${withReachOfFew(reach, undefined, ...hasValues)}`.compile(db)
+    WHERE ${withReachByIndex(reach, undefined, ...hasValues)}`.compile(db)
 }

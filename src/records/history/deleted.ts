@@ -33,9 +33,9 @@ export function createDeletedReader(
 
   return async function deleted(limit: number, before: number | undefined, caller: Caller): Promise<HistoryPage<Row>> {
     const { username, signal } = caller
-    const ends = performance.now() + findSeconds * 1000
+    const deadline = performance.now() + findSeconds * 1000
     const search: Search = async (query) => {
-      const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+      const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
       return storage.search(query.compile(storage.db), { username, signal, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
     const isByRule = access.reachFor(model, 'read', caller).scope === 'some'

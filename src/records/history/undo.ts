@@ -6,7 +6,7 @@ import { inGroups } from '../../lib/in-groups.ts'
 import { Yielder, yieldToOthers } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
-import type { ModelsOf } from '../../model/visible-models.ts'
+import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import type { Row, Storage, StorageFault, Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
@@ -34,7 +34,7 @@ interface Dependencies {
   storage: Storage
   access: Access
   /** The models as a user sees them. */
-  modelsOf: ModelsOf
+  visibleModelsFor: VisibleModelsFor
   /** the records of models with all their fields: what is undone comes back with all its fields */
   collections: Collections
   findSeconds: number
@@ -54,12 +54,12 @@ export interface UndoneChange {
 export function createUndo({
   storage,
   access,
-  modelsOf,
+  visibleModelsFor,
   collections,
   findSeconds,
   maxBytes = MAX_BYTES,
 }: Dependencies) {
-  const { referring } = createDeletePreview({ storage, access, modelsOf, findSeconds })
+  const { referring } = createDeletePreview({ storage, access, visibleModelsFor, findSeconds })
 
   const { models } = access
   const recordsOf = (model: Model) => collections.get(model) as Records
@@ -138,7 +138,7 @@ export function createUndo({
 
   /** Former values are written only to fields that the user may write, and may know. */
   function requireWritable(model: Model, { operation, values }: Entry, caller: Caller): void {
-    const seen = modelsOf(caller).get(model.name) as Model
+    const seen = visibleModelsFor(caller).get(model.name) as Model
     if (!seen.unrestricted || operation === 'create' || operation === 'delete') return
     const isWritable = ({ name }: Field) =>
       seen.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
@@ -159,7 +159,7 @@ export function createUndo({
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change
       const version = versions.get(keyOf(change)) ?? newest
-      const seen = modelsOf(caller).get(model.name) as Model
+      const seen = visibleModelsFor(caller).get(model.name) as Model
       const undoing = { ...change, before, version }
       const next = await at(change, seen, () => recordsOf(model).planUndo(undoing, caller, isBack))
       versions.set(keyOf(change), next.version)

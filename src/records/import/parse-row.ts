@@ -88,7 +88,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
   }
 
   function faultIn({ data }: ParsedRow, { field, target, by }: NamedColumn, value: unknown): string | undefined {
-    if (Object.hasOwn(data, field.name)) return `"${field.name}" stands there twice`
+    if (Object.hasOwn(data, field.name)) return `"${field.name}" occurs twice`
     if (value === null) return undefined
     // A change of what is there, as an update takes it, could not be checked before anything is written.
     if (field.links && !Array.isArray(value)) return `must be an array of ${target ? `the type ${by.type}` : 'ids'}`

@@ -77,7 +77,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
   async function deletedBy(operations: BatchOperation[], user: User): Promise<{ model: Model; id: number }[]> {
     const targets: { model: Model; id: number }[] = []
     for (const [index, operation] of operations.entries())
-      await at(index, async () => {
+      await forOperation(index, async () => {
         const model = requireModel(operation, user)
         if (!('delete' in operation)) return
         await (collections.get(model) as Records).requireRecord(operation.id, 'delete', user, operation.version)
@@ -90,14 +90,14 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
   async function plan(operations: BatchOperation[], user: User) {
     const concerned: Model[] = []
     for (const [index, operation] of operations.entries())
-      concerned.push(await at(index, () => requireModel(operation, user)))
+      concerned.push(await forOperation(index, () => requireModel(operation, user)))
     const made = new Map<string, CreatedRecord>()
     const planned: PlannedWrite[] = []
     const faults: Failure[] = []
     const yielder = new Yielder()
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
-      const planning = at(index, () => {
+      const planning = forOperation(index, () => {
         const name = 'create' in operation ? operation.as : undefined
         if (name !== undefined && made.has(name)) throw invalid('as', `"${name}" is the name of an earlier operation`)
         let references: Row = {}
@@ -132,7 +132,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
     const steps = rows.filter((one) => !isReachAnswer(one)).slice(-operations.length)
     const answers: unknown[] = []
     const answer = (operation: BatchOperation, index: number) =>
-      at<unknown>(index, () => {
+      forOperation<unknown>(index, () => {
         const { replay: again } = collections.get(requireModel(operation, caller)) as Records
         const kept = { rows: [steps[index] as Row[]], isCurrent }
         return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, caller)
@@ -229,7 +229,7 @@ const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
 
 /** Runs `work`; a failure that it throws gets the index of the operation. */
-export async function at<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
+export async function forOperation<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

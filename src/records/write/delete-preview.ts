@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { ALL, withReach } from '../../filters/reach.ts'
 import { type Field, fieldReference, type Model, tableName, visibleField } from '../../model/model.ts'
-import type { ModelsOf } from '../../model/visible-models.ts'
+import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { refersToOne } from '../../tables/links.ts'
@@ -35,7 +35,7 @@ interface Dependencies {
   storage: Storage
   access: Access
   /** The models as a user sees them. */
-  modelsOf: ModelsOf
+  visibleModelsFor: VisibleModelsFor
   findSeconds: number
   /** records that are examined */
   maxRecords?: number
@@ -61,7 +61,7 @@ interface Referring {
 export function createDeletePreview({
   storage,
   access,
-  modelsOf,
+  visibleModelsFor,
   findSeconds,
   maxRecords = MAX_RECORDS,
 }: Dependencies) {
@@ -71,12 +71,12 @@ export function createDeletePreview({
 
   /** The records that a delete of these deletes, changes, or is refused because of. */
   async function referring(targets: Target[], caller: Caller): Promise<Referring[]> {
-    const ends = performance.now() + findSeconds * 1000
+    const deadline = performance.now() + findSeconds * 1000
     const deleted = new Set(targets.map(keyOf))
     const found: Referring[] = []
     let next = targets
     while (next.length > 0) {
-      const some = await referringTo(next, caller, ends)
+      const some = await referringTo(next, caller, deadline)
       found.push(...some)
       if (found.length > maxRecords) throw tooMany
       next = some.filter((one) => {
@@ -91,17 +91,23 @@ export function createDeletePreview({
     )
   }
 
-  async function referringTo(deleted: Target[], caller: Caller, ends: number) {
+  async function referringTo(deleted: Target[], caller: Caller, deadline: number) {
     const found: Referring[] = []
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of access.models.values())
         for (const field of model.fields)
           if (fieldReference(field)?.model === target)
-            found.push(...(await readReferring(model, field, group, caller, ends)))
+            found.push(...(await readReferring(model, field, group, caller, deadline)))
     return found
   }
 
-  async function readReferring(model: Model, field: Field, deleted: { id: number }[], caller: Caller, ends: number) {
+  async function readReferring(
+    model: Model,
+    field: Field,
+    deleted: { id: number }[],
+    caller: Caller,
+    deadline: number,
+  ) {
     const { dialect } = storage
     const reach = access.reachFor(model, 'read', caller)
     const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))
@@ -112,14 +118,14 @@ export function createDeletePreview({
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
-    const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+    const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
     const shapes = keyedShapes([model, ...reach.models], dialect.tables)
     const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
       throw isFault(error, 'slow') ? tooMany : error
     })
     // A user who may not read the field must not learn that it refers to the record.
-    const isShown = visibleField(modelsOf(caller).get(model.name) as Model, field.name) !== undefined
+    const isShown = visibleField(visibleModelsFor(caller).get(model.name) as Model, field.name) !== undefined
     return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 && isShown }))
   }
 

@@ -4,13 +4,13 @@ import { isObject } from '../../lib/is-object.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { findInverse, type Inverse, isInverseWritable, type Model, type Models } from '../../model/model.ts'
 import { MAX_OPERATIONS } from '../../requests/batch-schemas.ts'
-import { requireSameId } from '../../requests/matching.ts'
+import { requireSameId } from '../../requests/preconditions.ts'
 import { badRequest } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Collections, Records } from '../records.ts'
-import { at, type BatchOperation, InvalidOperations } from './batch.ts'
+import { type BatchOperation, forOperation, InvalidOperations } from './batch.ts'
 import { isAffectedByDelete } from './units.ts'
 
 /** The nested writes of an update, in the order in which they are carried out. */
@@ -115,7 +115,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
   async function requireOwnChildren(children: Child[], id: number, caller: Caller): Promise<void> {
     const yielder = new Yielder()
     for (const [index, child] of children.entries()) {
-      await at(index + 1, () => requireOwn(child, id, caller))
+      await forOperation(index + 1, () => requireOwn(child, id, caller))
       if (yielder.isDue) await yielder.yield()
     }
   }
@@ -215,7 +215,7 @@ function requireOnce(children: Child[]): void {
   for (const { inverse, kind, data, place } of children) {
     if (kind === 'create') continue
     const key = `${inverse.model} ${data.id}`
-    if (seen.has(key)) throw invalid(`${place}.id`, 'stands there twice')
+    if (seen.has(key)) throw invalid(`${place}.id`, 'occurs twice')
     seen.add(key)
   }
 }

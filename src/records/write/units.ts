@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { ALL, NONE, type Reach, withReachOfFew } from '../../filters/reach.ts'
+import { ALL, NONE, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import type { Operation, User } from '../../model/access.ts'
 import {
   type Field,
@@ -25,7 +25,7 @@ import { createOrderKeys } from './order-keys.ts'
  */
 const MAX_USUAL = 40
 
-interface Given {
+interface BoundValues {
   /** a number, or a reference to the row of an earlier step */
   id: number | StepRef
   version?: number | StepRef | undefined
@@ -49,7 +49,7 @@ interface Recreated {
 /** Builds the units of work that write the records of one model. */
 export function createUnitBuilder({ storage: { db }, access }: RecordsContext, model: Model) {
   const table = tableName(model)
-  const prepared = cachedStatements<Given>()
+  const prepared = cachedStatements<BoundValues>()
   const unrestricted = unrestrictedModel(model)
   const stored = unrestricted.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
@@ -60,7 +60,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
   const returns = model.history ? 'journalled record' : 'record'
   const orderKeys = createOrderKeys(unrestricted, db.dialect.tables)
-  const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
+  const sent = (name: string) => placeholder<BoundValues>(({ values }) => values[name])
   const valuesFor = (names: string[]) => Object.fromEntries(names.map((name) => [name, sent(name)]))
   const columnNamed = (name: string) => sql.ref(`${table}.${name}`)
 
@@ -68,8 +68,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   const usual = new Set<string>()
   /** SET clause of the shared UPDATE statement: columns that are not sent keep their values. */
   const sentOrKept = (name: string) => {
-    const isSent = placeholder<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
-    const value = placeholder<Given>(({ values }) => values[name] ?? null)
+    const isSent = placeholder<BoundValues>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
+    const value = placeholder<BoundValues>(({ values }) => values[name] ?? null)
     return sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${columnNamed(name)} END`
   }
   const links = model.fields.filter((field) => field.links && !field.readOnly)
@@ -117,8 +117,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     return { shapes, steps, by: username, as: 'restore' }
   }
 
-  const insert = (shape: string, values: Row, unlessThere = false): Step => ({
-    ...prepared(shape, { id: 0, values: orderKeys.addTo(values), reach: NONE }, () =>
+  const insert = (cacheKey: string, values: Row, unlessThere = false): Step => ({
+    ...prepared(cacheKey, { id: 0, values: orderKeys.addTo(values), reach: NONE }, () =>
       db
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
@@ -146,8 +146,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
       `merge ${reach.sqlKey} ${reads.sqlKey} ${names}`,
       { id, version, values, reach, reads },
       () => {
-        const reached = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
-        const mayRead = withReachOfFew(reads, READS)
+        const reached = withReachByIndex(reach, REACH, is`"id" = ${ID}`)
+        const mayRead = withReachByIndex(reads, READS)
         const text = mergeCheckQuery(
           model,
           names,
@@ -173,13 +173,13 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const isUsual = usual.has(set) || usual.size < MAX_USUAL
     if (isUsual) usual.add(set)
     // A change of links is a statement of its own: there are few of them.
-    const shape = isUsual || changed.length > 0 ? set : 'any'
-    const statement = prepared(`update ${reach.sqlKey} ${shape}`, { id, version, values, reach }, () =>
+    const columnSet = isUsual || changed.length > 0 ? set : 'any'
+    const statement = prepared(`update ${reach.sqlKey} ${columnSet}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
-        .set({ ...(shape === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
+        .set({ ...(columnSet === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
         .where(
-          withReachOfFew(reach, REACH, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)),
+          withReachByIndex(reach, REACH, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)),
         )
         .returning(shown),
     )
@@ -203,8 +203,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const reads = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some' && reads.scope !== 'some') return []
     const statement = prepared(`reach check ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
-      const mayRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
-      const where = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
+      const mayRead = sql`CASE WHEN ${withReachByIndex(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
+      const where = withReachByIndex(reach, REACH, is`"id" = ${ID}`)
       // A later change of the same batch may have deleted it.
       const isAway = sql`NOT EXISTS (SELECT 1 FROM ${sql.table(table)} WHERE ${is`"id" = ${ID}`})`
       const text = sql`SELECT ${mayRead} FROM ${sql.table(table)} WHERE ${where}
@@ -230,7 +230,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
       () =>
         db
           .deleteFrom(table)
-          .where(withReachOfFew(reach, REACH, isTarget))
+          .where(withReachByIndex(reach, REACH, isTarget))
           .returning('id'),
     )
     return {
@@ -269,7 +269,7 @@ const IS_LAST = `
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND operation <> 'forget' ORDER BY change DESC LIMIT 1
   ) AS last WHERE change = ?`
 
-const ID = placeholder<Given>(({ id }) => id)
-const VERSION = placeholder<Given>(({ version }) => version)
-const REACH = reachValues<Given>(({ reach }) => reach)
-const READS = reachValues<Given>(({ reads }) => reads as Reach)
+const ID = placeholder<BoundValues>(({ id }) => id)
+const VERSION = placeholder<BoundValues>(({ version }) => version)
+const REACH = reachValues<BoundValues>(({ reach }) => reach)
+const READS = reachValues<BoundValues>(({ reads }) => reads as Reach)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
+import { ALL, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName, unrestrictedModel } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
@@ -11,14 +11,14 @@ import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
 import { idsIn, isLinksChange } from './links.ts'
 
-type CheckContext = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
+type CheckContext = RecordsContext & { statements: ReturnType<typeof cachedStatements<BoundValues>> }
 
 /** Whether a record exists does not depend on the shape of its table. */
 const ofRecords = (statement: Statement): Statement => ({ ...statement, readsRecords: true })
 
 /** Checks of the references and unique values of one model's records. */
 export function createViolationChecks(context: RecordsContext, model: Model) {
-  const checking: CheckContext = { ...context, statements: cachedStatements<Given>(ofRecords) }
+  const checking: CheckContext = { ...context, statements: cachedStatements<BoundValues>(ofRecords) }
   return {
     explainViolation: (fault: StorageFault, user: User, written: Row | number) =>
       explainViolation(fault, checking, model, user, written),
@@ -185,7 +185,7 @@ async function missingAmong(context: CheckContext, references: Referring[], reac
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }
 
-interface Given {
+interface BoundValues {
   id: number
   ids: number[]
   reach: Reach
@@ -199,7 +199,7 @@ async function refersTo(context: CheckContext, model: Model, reach: Reach, field
     storage.db
       .selectFrom(tableName(model))
       .select('id')
-      .where(withReachOfFew(reach, REACH, refersToOne(model, field, ID)))
+      .where(withReachByIndex(reach, REACH, refersToOne(model, field, ID)))
       .limit(sql.lit(1)),
   )
   return (await storage.readOne(statement)) !== undefined
@@ -213,7 +213,7 @@ async function idsThere({ storage, statements }: CheckContext, model: Model, rea
     storage.db
       .selectFrom(tableName(model))
       .select('id')
-      .where(withReachOfFew(reach, REACH, isOne)),
+      .where(withReachByIndex(reach, REACH, isOne)),
   )
   return new Set((await storage.read(statement)).map(({ id }) => id as number))
 }
@@ -231,12 +231,12 @@ async function storedValue(
     storage.db
       .selectFrom(tableName(model))
       .select(field.name)
-      .where(withReachOfFew(reach, REACH, is`"id" = ${ID}`)),
+      .where(withReachByIndex(reach, REACH, is`"id" = ${ID}`)),
   )
   const value = (await storage.readOne(statement))?.[field.name]
   return typeof value === 'string' ? JSON.parse(value) : value
 }
 
-const ID = placeholder<Given>(({ id }) => id)
-const IDS = placeholder<Given>(({ ids }) => JSON.stringify(ids))
-const REACH = reachValues<Given>(({ reach }) => reach)
+const ID = placeholder<BoundValues>(({ id }) => id)
+const IDS = placeholder<BoundValues>(({ ids }) => JSON.stringify(ids))
+const REACH = reachValues<BoundValues>(({ reach }) => reach)

@@ -43,7 +43,7 @@ export const DIALECT: Dialect = {
     const isFolded = (text: RawBuilder<unknown>) => sql`dossier_fold(${text}) LIKE ${pattern}`
     const together = sql`concat_ws(chr(31), ${sql.join(texts)}) COLLATE "C"`
     const short = shortWordPattern(word)
-    // To look for the word as it stands takes a third of the time, and finds most of what there is.
+    // Looking for the word as it stands takes a third of the time, and finds most matches.
     if (short !== undefined)
       return [...texts.map((text) => sql`${text} COLLATE "C" LIKE ${pattern}`), sql`${together} ~ ${short}`]
     if (!isAscii(word)) return [sql`(${together} ~ ${mayContainPattern(word)} AND ${isFolded(together)})`]

@@ -84,7 +84,7 @@ class PostgresStorage implements Storage {
   readonly #jobPool: JobPool
   readonly #shapes: Shapes
   readonly #events: StorageEvents
-  readonly #stopFolding: () => void
+  readonly #stopCompacting: () => void
   #secret: Promise<string> | undefined
   #closed: Promise<void> | undefined
 
@@ -92,7 +92,7 @@ class PostgresStorage implements Storage {
     this.#url = url
     this.threadReads = { url, commits: new Int32Array(new SharedArrayBuffer(4)), connections: Connection.counter }
     this.#events = events
-    this.#stopFolding = compactCounts(
+    this.#stopCompacting = compactCounts(
       (unit) => this.write(unit),
       (error) => events.onError?.('folding the counts of records', error),
     )
@@ -229,7 +229,7 @@ class PostgresStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    this.#stopFolding()
+    this.#stopCompacting()
     this.#shapes.close()
     await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
     await this.#writeQueue.close()

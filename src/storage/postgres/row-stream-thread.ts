@@ -22,7 +22,7 @@ async function* readRows(): AsyncGenerator<Row> {
 
 async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   const say = (sql: string, parameters: readonly unknown[] = []) => connection.runUnprepared({ sql, parameters })
-  const ends = performance.now() + task.ms
+  const deadline = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   requireExpectedShapes(await connection.runUnprepared(READ_SHAPES), task.shapes)
   await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
@@ -31,7 +31,7 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
     const rows = await say(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
       if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
-      if (performance.now() > ends) throw new StorageFault('slow', 'It took too long.')
+      if (performance.now() > deadline) throw new StorageFault('slow', 'It took too long.')
       yield row
     }
     isOver = rows.length < ROWS

@@ -33,7 +33,7 @@ export async function backupDatabase(file: string, target: string, onProgress?: 
 }
 
 /** `backupDatabase` as a job, for a thread of its own: the check of a large copy takes seconds. */
-export function run(
+export function runBackup(
   _db: Database,
   { file, target }: { file: string; target: string },
   onProgress: (progress: Progress) => void,

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import type { Database } from '../storage.ts'
 
 /** Job that copies the write-ahead log into the database as far as no reader is in the way, on its own connection. */
-export async function run(_db: Database, { file }: { file: string }): Promise<void> {
+export async function runCheckpoint(_db: Database, { file }: { file: string }): Promise<void> {
   const sqlite = new Sqlite(file, { fileMustExist: true })
   try {
     sqlite.pragma('synchronous = full')

@@ -37,8 +37,8 @@ import type { ThreadReadsStart } from './thread-reads.ts'
 import { WriteQueue } from './write-queue.ts'
 import type { WriterAnswer } from './writer-thread.ts'
 
-const BACKUP = defineJob(import.meta.resolve('./backup.ts'))
-const CHECKPOINT = defineJob<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
+const BACKUP = defineJob(import.meta.resolve('./backup.ts'), 'runBackup')
+const CHECKPOINT = defineJob<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'), 'runCheckpoint')
 
 /** Opens the database file of a data folder, or creates it. */
 export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {

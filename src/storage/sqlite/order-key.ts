@@ -2,7 +2,7 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { KEY_SUFFIX, ORDER_CHARS, orderKey } from '../../lib/order-key.ts'
 import type { Statements } from './statements.ts'
 
-/** SQL for the key (see `lib/order-key.ts`) of the text in a column. A call of the function costs more than all else. */
+/** SQL for the key (see `lib/order-key.ts`) of the text in a column. Calling the function is the slowest part. */
 export const orderKeySql = (column: string) =>
   `CASE WHEN ${column} IS NULL THEN NULL
     WHEN octet_length(${column}) = length(${column}) AND octet_length(${column}) <= ${ORDER_CHARS}

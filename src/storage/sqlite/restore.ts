@@ -41,7 +41,7 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
     giveToOwner(draft)
     check(copy, draft)
     refuseNewer(copy, draft)
-    goOnAfter(draft, file)
+    advanceNumbers(draft, file)
     syncFile(draft)
     const kept = existsSync(file) ? keep(dataDir, file) : undefined
     for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
@@ -88,7 +88,7 @@ const gapNow = () => Date.now()
  * database, or after a gap if it does not tell them. The versions of records that were changed in the replaced database
  * are raised above those that it used. If they are unknown, the versions of all records of the table get the gap.
  */
-function goOnAfter(draft: string, file: string): void {
+function advanceNumbers(draft: string, file: string): void {
   const copy = new Sqlite(draft)
   try {
     migrateSchema(copy)
@@ -96,7 +96,7 @@ function goOnAfter(draft: string, file: string): void {
     const lost = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
     if (lost.isLater) copy.prepare('ATTACH DATABASE ? AS lost').run(file)
     const gap = gapNow()
-    const goOn = copy.transaction(() => {
+    const advance = copy.transaction(() => {
       const given = Math.max(own?.change ?? 0, lost.last, readSequence(copy, 'main', 'dossier_changes'))
       setSequence(copy, 'dossier_changes', given + (lost.isLater ? 1 : gap))
       copy.prepare('INSERT INTO dossier_restores (change, gap) VALUES (?, ?)').run(own?.change ?? 0, gap)
@@ -107,7 +107,7 @@ function goOnAfter(draft: string, file: string): void {
         withoutTriggers(copy, table, () => raiseVersions(copy, table, isThere ? own?.change : undefined, gap))
       }
     })
-    goOn.immediate()
+    advance.immediate()
   } finally {
     copy.close()
   }

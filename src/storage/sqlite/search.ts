@@ -18,7 +18,7 @@ export class Search {
   readonly #statements: Statements
   readonly #cancelledId: Int32Array
   #task: SearchTask | undefined
-  #ends = 0
+  #deadline = 0
   /** long texts that were folded last */
   #folded: { text: string; folded: string }[] = []
   /** matchers of the patterns of the current search */
@@ -61,7 +61,7 @@ export class Search {
   /** Yields all rows, from one snapshot, as the caller asks for them. */
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
-    this.#ends = performance.now() + task.ms
+    this.#deadline = performance.now() + task.ms
     this.#stayAlive()
     this.#statements.prepare('begin').run()
     try {
@@ -86,7 +86,7 @@ export class Search {
   /** Called in the middle of a statement, which it ends by throwing. */
   #stayAlive() {
     if (Atomics.load(this.#cancelledId, 0) === this.#task?.id) throw cancelled()
-    if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
+    if (performance.now() > this.#deadline) throw new StorageFault('slow', 'The search took too long.')
   }
 
   #matcherOf(pattern: string): (text: string) => boolean {

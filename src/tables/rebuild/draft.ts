@@ -124,7 +124,7 @@ export async function requireNobodyCopies(db: Database): Promise<void> {
     SELECT 1 FROM dossier_drafts WHERE touched BETWEEN ${now - ABANDONED_MS} AND ${now + ABANDONED_MS} LIMIT 1`.execute(
     db,
   )
-  if (rows.length > 0) throw new StorageFault('busy', 'Another process is making tables anew.')
+  if (rows.length > 0) throw new StorageFault('busy', 'Another process is rebuilding tables.')
 }
 
 /** Copies the marked records again, then up to `rows` more. */
@@ -161,7 +161,7 @@ export interface FillResult {
 async function filledSoFar(db: Database, { model, token }: Draft): Promise<number> {
   const { rows } = await sql<{ filled: number }>`
     SELECT filled FROM dossier_drafts WHERE tbl = ${tableName(model)} AND token = ${token}`.execute(db)
-  if (!rows[0]) throw draftOutdated('Another process has begun to make the same tables anew.')
+  if (!rows[0]) throw draftOutdated('Another process has begun to rebuild the same tables.')
   return rows[0].filled
 }
 

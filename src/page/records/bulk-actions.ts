@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { isRefusal } from '../basics/api.ts'
+import { hasErrorCode } from '../basics/api.ts'
 import { type BatchResult, type Operation, undoLast, writeInBatches } from '../basics/batches.ts'
 import { zone } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
@@ -12,7 +12,7 @@ import type { Model, Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { notifyError } from '../parts/notices.ts'
-import { BulkForm, chosenFields } from './choose.ts'
+import { BulkForm, chosenFields } from './bulk-form.ts'
 import { type Outcome, Outcomes } from './outcomes.ts'
 import type { Selection } from './selection.ts'
 
@@ -120,7 +120,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
 }
 
 const reason = (error: Error) =>
-  isRefusal(error, 'VERSION_CONFLICT') ? say('somebody else has changed it meanwhile') : error.message
+  hasErrorCode(error, 'VERSION_CONFLICT') ? say('somebody else has changed it meanwhile') : error.message
 
 /** The result of a delete is an id. */
 function toOutcome(one: BatchResult): Outcome {

@@ -16,7 +16,7 @@ export function matchesETag(version: number | string, ifNoneMatch: string | unde
  * The version in `If-Match`; undefined without one, and for `*`, which only says that the record exists. Of several tags,
  * it is the one that the record has now. A weak tag never matches (RFC 9110).
  */
-export async function versionIn(
+export async function parseIfMatch(
   ifMatch: string | undefined,
   currentVersion: () => Promise<number>,
 ): Promise<number | undefined> {

@@ -16,7 +16,7 @@ const EVERY_MS = 2000
 const ROOM = 60
 
 /** Live charts of rates, latencies and storage. */
-export function Numbers() {
+export function LiveMetrics() {
   const looks = useSignal<Look[]>([])
   useEffect(() => {
     const read = async () => {

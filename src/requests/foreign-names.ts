@@ -40,7 +40,7 @@ const PARAMETERS: Record<string, string> = {
 }
 
 /** The name here of a query parameter of another product; undefined if it is none. */
-export function parameterHabit(name: string): string | undefined {
+export function explainForeignParameter(name: string): string | undefined {
   const known = /^[$\w]+/.exec(name)?.[0] ?? ''
   const called = Object.hasOwn(PARAMETERS, known) ? PARAMETERS[known] : undefined
   if (known === '_archived') return `There is no query parameter "${known}": ${ARCHIVED}.`
@@ -69,7 +69,7 @@ const SENTENCES: Record<string, string> = {
 }
 
 /** A hint for a part of criteria that other products have. */
-export function partHabit(name: string): string {
+export function explainForeignPart(name: string): string {
   if (Object.hasOwn(SENTENCES, name)) return ` ${SENTENCES[name]}`
   return Object.hasOwn(PARTS, name) ? ` It is called "${PARTS[name]}" here.` : ''
 }
