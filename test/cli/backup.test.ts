@@ -58,11 +58,7 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.match(copy, /data\/backups\/backup-.*\.db$/)
   t.match(await run('backup', [join(folder, 'mine.db')]), { code: 0, out: /mine\.db\n$/ })
   t.ok(existsSync(join(folder, 'mine.db')))
-  t.match(
-    await run('backup', [join(folder, 'mine.db')]),
-    { code: 1, err: /exists already/ },
-    'nothing is overwritten',
-  )
+  t.match(await run('backup', [join(folder, 'mine.db')]), { code: 1, err: /exists already/ }, 'nothing is overwritten')
   await client.put(CONTACTS, { firstName: 'Bob' })
 
   t.match(await run('restore', [copy]), { code: 1, err: 'The service is running. Stop it first.\n' })

@@ -256,7 +256,10 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
   await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   const back = [company, thing('number', 'clear')]
   await second.runWriteJob(BEGIN, { models: back, token: 'other' })
-  await t.rejects(first.runWriteJob(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to rebuild the same/ })
+  await t.rejects(first.runWriteJob(FILL, { draft, rows: 1 }), {
+    kind: 'stale',
+    message: /has begun to rebuild the same/,
+  })
   await second.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   await migrateTo(second, back)
   t.strictSame(await leftOver(first), [])
