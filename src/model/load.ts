@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
+import { isTooDeep } from '../lib/depth.ts'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Fault, RawModel } from './file.ts'
@@ -15,6 +16,7 @@ const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-
 /** Prefixes of SQLite's and the service's own tables. */
 const RESERVED = /^(?:sqlite|dossier)[._]/i
 const MAX_NAME = 200
+const MAX_MODEL_DEPTH = 500
 
 /** All faults of all model files. */
 export class ModelFaults extends Error {
@@ -61,7 +63,7 @@ export async function readModels(
     if ('message' in raw) faults.push(raw)
     else raws.push(raw)
   }
-  await modules.close()
+  modules.close()
   for (const raw of raws) {
     const model = parseModel(raw)
     if (Array.isArray(model)) faults.push(...model)
@@ -195,9 +197,15 @@ async function readModel(folder: string, { file, own, modules }: FileToRead): Pr
   const path = resolve(folder, file)
   const bytes = own ?? (await readBytes(path))
   const hash = fileHash(bytes)
-  if (extname(file) === '.json') return { file, name, hash, raw: parseJson(bytes) }
+  if (extname(file) === '.json') return { file, name, hash, raw: requireShallow(parseJson(bytes)) }
   const { raw, imported } = await modules.load(path, bytes)
+  requireShallow(raw)
   return { file, name, hash: imported.length === 0 ? hash : fileHash([hash, ...imported].join('\n')), raw }
+}
+
+function requireShallow(raw: unknown): unknown {
+  if (isTooDeep(raw, MAX_MODEL_DEPTH)) throw new Error(`The model is nested deeper than ${MAX_MODEL_DEPTH} levels.`)
+  return raw
 }
 
 const readBytes = (path: string) =>

@@ -4,10 +4,7 @@ import { startThread } from '../lib/threads.ts'
 import type { ModuleAnswer, ModuleTask } from './module-thread.ts'
 
 /** How long a module may take until it has exported its model. */
-const LIMIT_MS = 10_000
-
-/** An answer, or why there will be none. */
-type Outcome = ModuleAnswer | { end: string }
+const LIMIT_MS = 5000
 
 /** The model that a module exports, and the hashes of the files that it imports. */
 export interface LoadedModule {
@@ -23,7 +20,7 @@ export class ModuleLoader {
   readonly #limitMs: number
   #thread: Worker | undefined
   /** ends the wait for the module that is being loaded */
-  #settle!: (answer: Outcome) => void
+  #settle!: (answer: ModuleAnswer) => void
 
   constructor(limitMs = LIMIT_MS) {
     this.#limitMs = limitMs
@@ -33,38 +30,40 @@ export class ModuleLoader {
   async load(path: string, source: Uint8Array): Promise<LoadedModule> {
     const isFirst = this.#thread === undefined
     let answer = await this.#ask({ path, source })
-    // It may have been a module before this one that ended the thread, with what it left running.
-    if ('end' in answer && !isFirst) answer = await this.#ask({ path, source })
-    if ('end' in answer) throw new Error(answer.end)
+    // It may be the fault of a module before this one: of what it left running, or has changed.
+    if ('fault' in answer && !isFirst) {
+      this.close()
+      answer = await this.#ask({ path, source })
+    }
     if ('fault' in answer) throw new Error(answer.fault)
     return { raw: JSON.parse(answer.json), imported: answer.imported }
   }
 
-  async close(): Promise<void> {
-    const thread = this.#thread
+  /** Does not wait for the thread, which cannot be ended while it waits for the system. */
+  close(): void {
+    void this.#thread?.terminate()
     this.#thread = undefined
-    await thread?.terminate()
   }
 
-  async #ask(task: ModuleTask): Promise<Outcome> {
+  async #ask(task: ModuleTask): Promise<ModuleAnswer> {
     this.#thread ??= this.#start()
-    const { promise, resolve } = Promise.withResolvers<Outcome | 'late'>()
+    const { promise, resolve } = Promise.withResolvers<ModuleAnswer | 'late'>()
     this.#settle = resolve
     const timer = setTimeout(resolve, this.#limitMs, 'late')
     this.#thread.postMessage(task)
     const answer = await promise
     clearTimeout(timer)
     if (answer !== 'late') return answer
-    await this.close()
+    this.close()
     return { fault: `The module did not end within ${this.#limitMs / 1000} seconds. What does it wait for?` }
   }
 
   #start(): Worker {
     const thread = startThread(import.meta.resolve('./module-thread.ts'), {})
-    const onEnd = (end: string) => {
+    const onEnd = (fault: string) => {
       if (this.#thread !== thread) return
       this.#thread = undefined
-      this.#settle({ end })
+      this.#settle({ fault })
     }
     thread.on('message', (answer: ModuleAnswer) => this.#settle(answer))
     thread.on('error', (error) => onEnd(`The module failed: ${errorText(error)}`))

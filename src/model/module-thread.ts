@@ -1,4 +1,6 @@
+import { Console } from 'node:console'
 import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { type LoadHookSync, type ResolveHookSync, registerHooks } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -14,10 +16,13 @@ export interface ModuleTask {
 /** The model that the module exports, as JSON, and the hashes of the files that it imports; or the reason why there is none. */
 export type ModuleAnswer = { json: string; imported: string[] } | { fault: string }
 
-let given: { address: string; source: Uint8Array } = { address: '', source: new Uint8Array() }
+let given: { address: string; format: string; source: Uint8Array }
 /** Hashes of the files that were imported, and which module imports which, by their addresses. */
 const hashes = new Map<string, string>()
 const imports = new Map<string, Set<string>>()
+
+/** As it was before a module could replace it. */
+const { stringify } = JSON
 
 const isLocal = (url: string) => url.startsWith('file:') && !url.includes('/node_modules/')
 
@@ -31,10 +36,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
 }
 
 const load: LoadHookSync = (url, context, next) => {
-  if (url === given.address) {
-    const format = given.address.endsWith('.ts?model') ? 'module-typescript' : 'module'
-    return { format, source: given.source, shortCircuit: true }
-  }
+  if (url === given.address) return { format: given.format, source: given.source, shortCircuit: true }
   const loaded = next(url, context)
   if (isLocal(url)) hashes.set(url, hash('sha256', loaded.source as string | Uint8Array))
   return loaded
@@ -49,14 +51,15 @@ function importedBy(address: string): string[] {
 
 async function evaluate({ path, source }: ModuleTask): Promise<ModuleAnswer> {
   // A model that another one imports is another module than the model itself, whose bytes are given.
-  const address = `${pathToFileURL(path).href}?model`
-  given = { address, source }
+  // Node replaces links by what they lead to.
+  const address = `${pathToFileURL(realpathSync(path)).href}?model`
+  given = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
   try {
     const { default: model } = await import(address)
     // A promise that was rejected meanwhile, and that nobody awaits, ends the thread before the answer.
     await setImmediate()
     // Without TypeBox's symbols: only the JSON Schema counts.
-    const json = JSON.stringify(model)
+    const json = stringify(model)
     return json === undefined
       ? { fault: 'The module must export the model by default.' }
       : { json, imported: importedBy(address) }
@@ -65,6 +68,8 @@ async function evaluate({ path, source }: ModuleTask): Promise<ModuleAnswer> {
   }
 }
 
+// The output of a command is not that of its models.
+globalThis.console = new Console(process.stderr)
 registerHooks({ resolve, load })
 const port = parentPort as MessagePort
 port.on('message', async (task: ModuleTask) => port.postMessage(await evaluate(task)))

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadModels } from '../../src/filters/load-models.ts'
@@ -77,6 +77,7 @@ t.test('faults of files, all at once', async (t) => {
     'dossier.Foo.json': [CONTACT, /^A name that starts with "dossier\." is taken/],
     [`a.${'X'.repeat(200)}.json`]: [CONTACT, /^The name is longer than 200/],
     'a.Null.json': ['null', /must be object/],
+    'a.Deep.json': [`${'{"a":'.repeat(501)}1${'}'.repeat(501)}`, /^The model is nested deeper than 500 levels/],
   }
   const error = await faultsOf(t, Object.fromEntries(Object.entries(files).map(([name, [content]]) => [name, content])))
   for (const [file, [, message]] of Object.entries(files)) {
@@ -96,7 +97,6 @@ t.test('a folder that is not there', async (t) => {
 
 t.test('a file that cannot be read', async (t) => {
   const folder = makeFolder(t, {})
-  const { symlinkSync } = await import('node:fs')
   symlinkSync(join(folder, 'gone.json'), join(folder, 'models', 'a.Gone.json'))
   await t.rejects(loadModels(join(folder, 'models')), /a\.Gone\.json: The file cannot be read: ENOENT/)
 })
@@ -180,7 +180,8 @@ t.test('modules that do more than to export a model', async (t) => {
     ['a.Careless.js', module("Promise.reject(new Error('nobody waits'))"), /^The module failed: nobody waits/],
     ['a.Circle.js', 'const a = {}; a.a = a; export default a', /^The module cannot be loaded: Converting circular/],
     ['a.Exit.js', module('process.exit(0)'), /^The module ended its process/],
-    ['a.Function.js', 'export default () => {}', /^The module must export the model by default/],
+    ['a.Export.js', 'export default () => {}', /^The module must export the model by default/],
+    ['a.Extra.js', module('process.exit(1)'), /^The module ended its process/],
     ['a.Import.js', module("import './nowhere.js'"), /^The module cannot be loaded: Cannot find module .*nowhere\.js/],
     ['a.Later.js', module(`setTimeout(() => { throw null })\n${never}`), /^The module failed: null/],
     ['a.Null.js', module('throw null'), /^The module cannot be loaded: null/],
@@ -189,9 +190,10 @@ t.test('modules that do more than to export a model', async (t) => {
   const shared = join(makeFolder(t, {}), 'shared.js')
   writeFileSync(shared, "export const title = 'T'")
   const error = await faultsOf(t, {
-    // A thread that is terminated writes no coverage; the one of this model ends with `a.Exit.js`.
+    // A thread that is terminated writes no coverage: those of `Different` and `Export` end with the next file.
     'a.Different.ts': `import { title } from '${shared}'\n${TYPEBOX.replace("'Shirt'", 'title')}`,
     'a.Also.ts': TYPEBOX,
+    'a.Alters.js': module("JSON.stringify = () => '{}'\nconsole.log('not in the output')"),
     'a.Before.js': module("setTimeout(() => { throw new Error('of the module before') }, 300)"),
     'a.Between.js': module('await new Promise((resolve) => setTimeout(resolve, 600))'),
     'a.Fine.ts': TYPEBOX,
@@ -205,29 +207,32 @@ t.test('modules that do more than to export a model', async (t) => {
   for (const [file, , message] of files)
     t.match(error.faults.find((fault) => fault.file === file)?.message, message, file)
 
-  const modules = new ModuleLoader(4000)
+  const modules = new ModuleLoader(3000)
   t.teardown(() => modules.close())
   const path = join(makeFolder(t, { 'a.Thing.js': '' }), 'models/a.Thing.js')
   const load = (text: string) => modules.load(path, Buffer.from(text))
-  await t.rejects(load(module(never)), /did not end within 4 seconds/)
-  await t.rejects(load(module('for (;;) {}')), /did not end within 4 seconds/)
+  await t.rejects(load(module(never)), /did not end within 3 seconds/)
+  await t.rejects(load(module('for (;;) {}')), /did not end within 3 seconds/)
   t.match(await load(module('')), { raw: { type: 'object' }, imported: [] }, 'the next one is loaded all the same')
 })
 
 t.test('a module and what it imports are loaded anew, and both count', async (t) => {
   const alone = `export default { type: 'object' as const, properties: { x: { type: 'string' } } }`
-  const folder = makeFolder(t, {
+  const real = makeFolder(t, {
     'a.Alone.ts': alone,
     'a.First.ts': `import { title } from '../shared.ts'
       export default { type: 'object', title, properties: { x: { type: 'string' as const } } }`,
     'a.Second.ts': `import first from './a.First.ts'
       export default { ...first, properties: { y: { type: 'string' } } }`,
   })
+  // By a link, as containers get their configuration.
+  const folder = join(makeFolder(t, {}), 'linked')
+  symlinkSync(join(real, 'models'), folder)
   const load = async (title: string) => {
-    writeFileSync(join(folder, 'names.cjs'), `exports.title = '${title}'`)
-    return await loadModels(join(folder, 'models'))
+    writeFileSync(join(real, 'names.cjs'), `exports.title = '${title}'`)
+    return await loadModels(folder)
   }
-  writeFileSync(join(folder, 'shared.ts'), `import names from './names.cjs'\nexport const title: string = names.title`)
+  writeFileSync(join(real, 'shared.ts'), `import names from './names.cjs'\nexport const title: string = names.title`)
   const before = await load('earlier')
   t.match(before, [{ title: 'Alone' }, { title: 'earlier', fields: [{ name: 'x' }] }, { fields: [{ name: 'y' }] }])
   t.equal(before[0]?.hash, fileHash(Buffer.from(alone)), 'of a module alone as before')
