@@ -161,7 +161,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-/** Runs `prove`; if authentication fails, writes that to the audit log. */
+/** Runs `authenticate`; if authentication fails, writes that to the audit log. */
 async function auditFailures<Result>(
   request: FastifyRequest,
   who: string,

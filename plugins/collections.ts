@@ -18,7 +18,7 @@ declare module 'fastify' {
     /** The models as a user sees them. */
     visibleModelsFor: VisibleModelsFor
     /** Makes something once for all users who see the same fields. */
-    perVisibleModels<Made>(make: (view: VisibleModels) => Made): (user: User) => Made
+    perVisibleModels<Made>(make: (visible: VisibleModels) => Made): (user: User) => Made
     /** The fields of a model that a user sees. */
     visibleModel(model: Model): (user: User) => VisibleModel
     /** the `Records` of each model with all its fields */
@@ -85,7 +85,7 @@ async function collections(app: FastifyInstance) {
   app.decorate('visibleModelsFor', visibleModelsFor)
   app.decorate('access', unrestricted.access)
   app.decorate('collections', unrestricted.collections)
-  const perVisibleModels = <Made>(make: (view: VisibleModels) => Made) => {
+  const perVisibleModels = <Made>(make: (visible: VisibleModels) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
       const seen = visibleModelsFor(user)

@@ -82,10 +82,10 @@ async function findEtags(app: FastifyInstance) {
   app.decorate('findEtag', async ({ name }, users, url, ifNoneMatch) => {
     const state = withHistory.has(name) ? await readState(storage) : undefined
     if (state === undefined) return undefined
-    const { newest, tables, restored } = state
+    const { newest, epoch } = state
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
     const rights = [...new Set(users)].map((user) => rightsOf(name, user))
-    const content = digest([tables, restored, files, rights, url])
+    const content = digest([epoch, files, rights, url])
     const [, since] = [...(ifNoneMatch ?? '').matchAll(TAG)].find(([, , known]) => known === content) ?? []
     if (since === undefined) return { tag: toETag(`${newest}-${content}`), isKnown: false }
     const isOld = await hasChanged(storage, dependencies.get(name) as string[], Number(since), newest)

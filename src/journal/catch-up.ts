@@ -36,17 +36,17 @@ export class CatchUp {
     this.#all = this.#all.filter((one) => one !== stream)
   }
 
-  /** Whether a stream is ready for its next page, when the live streams have reached the change `told`. */
+  /** Whether a stream is ready for its next page, when the live streams have reached the change `upTo`. */
   hasReadyStream(upTo: number): boolean {
     return this.#next(upTo) !== undefined
   }
 
-  /** A stream that starts after a change that is still to be told waits for it. */
+  /** A stream that starts after a change that is still to be sent waits for it. */
   #next(upTo: number): Stream | undefined {
     return this.#all.find((stream) => stream.position <= upTo && isReady(stream))
   }
 
-  /** Sends pages, up to the change `told` that the live streams have reached, for CATCH_UP_MS at most. */
+  /** Sends pages, up to the change `upTo` that the live streams have reached, for CATCH_UP_MS at most. */
   async catchUp(feed: RenderedFeed, upTo: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()

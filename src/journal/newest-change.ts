@@ -4,10 +4,8 @@ import type { Storage } from '../storage/storage.ts'
 export interface State {
   /** number of the newest change */
   newest: number
-  /** number of the last change of a table; null if there was none */
-  tables: number | null
-  /** when the last backup was restored; null if none was. Restored records have other versions, which no change tells */
-  restored: number | null
+  /** differs after a change of tables and after a restore, of which the journal has no change */
+  epoch: string
 }
 
 const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | undefined> }>()
@@ -27,13 +25,18 @@ export function readState(storage: Storage): Promise<State | undefined> {
   return begun.state
 }
 
+/** The row of `Dialect.lastChange`. */
+interface LastChange {
+  newest: number | null
+  settled: number
+  tables: number | null
+  restored: number | null
+}
+
 async function readNewest(storage: Storage): Promise<State | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
-  const { newest, settled, tables, restored } = row as Omit<State, 'newest'> & {
-    newest: number | null
-    settled: number
-  }
-  return newest !== null && newest <= settled ? { newest, tables, restored } : undefined
+  const { newest, settled, tables, restored } = row as unknown as LastChange
+  return newest !== null && newest <= settled ? { newest, epoch: `${tables} ${restored}` } : undefined
 }
 
 /** More changes are not looked at: the answer is that something has changed. */

@@ -41,7 +41,7 @@ export class Streams {
   #lastSent = 0
   readonly #times: typeof TIMES
   #timers: NodeJS.Timeout[] = []
-  /** streams that `#mind` has not visited in this round */
+  /** streams that `#checkStreams` has not visited in this round */
   #unchecked: Stream[] = []
   #isRunning = false
   #isWoken = false

@@ -197,15 +197,10 @@ async function readModel(folder: string, { file, own, modules }: FileToRead): Pr
   const path = resolve(folder, file)
   const bytes = own ?? (await readBytes(path))
   const hash = fileHash(bytes)
-  if (extname(file) === '.json') return { file, name, hash, raw: requireShallow(parseJson(bytes)) }
-  const { raw, imported } = await modules.load(path, bytes)
-  requireShallow(raw)
-  return { file, name, hash: imported.length === 0 ? hash : fileHash([hash, ...imported].join('\n')), raw }
-}
-
-function requireShallow(raw: unknown): unknown {
+  const isJson = extname(file) === '.json'
+  const { raw, imported } = isJson ? { raw: parseJson(bytes), imported: [] } : await modules.load(path, bytes)
   if (isTooDeep(raw, MAX_MODEL_DEPTH)) throw new Error(`The model is nested deeper than ${MAX_MODEL_DEPTH} levels.`)
-  return raw
+  return { file, name, hash: imported.length === 0 ? hash : fileHash([hash, ...imported].join('\n')), raw }
 }
 
 const readBytes = (path: string) =>

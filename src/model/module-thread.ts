@@ -50,11 +50,11 @@ function importedBy(address: string): string[] {
 }
 
 async function evaluate({ path, source }: ModuleTask): Promise<ModuleAnswer> {
-  // A model that another one imports is another module than the model itself, whose bytes are given.
-  // Node replaces links by what they lead to.
-  const address = `${pathToFileURL(realpathSync(path)).href}?model`
-  given = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
   try {
+    // A model that another one imports is another module than the model itself, whose bytes are given. Node loads the real
+    // path of a link.
+    const address = `${pathToFileURL(realpathSync(path)).href}?model`
+    given = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
     const { default: model } = await import(address)
     // A promise that was rejected meanwhile, and that nobody awaits, ends the thread before the answer.
     await setImmediate()

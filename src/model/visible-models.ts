@@ -3,7 +3,7 @@ import { ADMIN, EVERYBODY, fieldRoles, type User } from './access.ts'
 import type { Field, Inverse, Model, Models } from './model.ts'
 import { templateFields } from './template.ts'
 
-/** Sets of roles whose views are kept. */
+/** Sets of roles whose visible models are kept. */
 const MAX_ROLE_SETS = 200
 
 /** The models as a user sees them. Users with the same roles, as far as fields name roles, get the same object. */

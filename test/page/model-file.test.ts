@@ -23,12 +23,12 @@ const ORDER: files.ModelSchema = {
 
 t.test('every kind of field is one of the service', async (t) => {
   for (const [kind, { base }] of Object.entries(files.KINDS)) {
-    t.equal(files.kindOf(base), kind)
+    t.equal(files.fieldKind(base), kind)
     const field = JSON.parse(JSON.stringify(base).replaceAll('""', '"a.B"'))
     if (kind !== 'inverse') t.notOk(Array.isArray(parsed({ type: 'object', properties: { x: field } })), kind)
     const known = { title: 'X', description: 'about', access: { read: ['hr'] }, pattern: 'x' }
     const changed = files.withKind(known, kind as files.FieldKind)
-    t.equal(files.kindOf(changed), kind)
+    t.equal(files.fieldKind(changed), kind)
     t.match(changed, { title: 'X', description: 'about' })
     t.notOk('pattern' in changed, 'what does not fit is left out')
   }
@@ -41,8 +41,8 @@ t.test('every kind of field is one of the service', async (t) => {
     { type: 'object' },
     {},
   ]
-  for (const field of others) t.equal(files.kindOf(field), 'other', JSON.stringify(field))
-  t.equal(files.kindOf({ type: 'array', items: { type: 'string', maxLength: 5 } }), 'list')
+  for (const field of others) t.equal(files.fieldKind(field), 'other', JSON.stringify(field))
+  t.equal(files.fieldKind({ type: 'array', items: { type: 'string', maxLength: 5 } }), 'list')
 })
 
 t.test('keywords are explained, and known to the service', async (t) => {

@@ -49,13 +49,13 @@ export function guessFields(header: string[], rows: string[][], isWhole: boolean
     const values = cells.filter((cell) => cell !== '')
     const name = freeName(taken, nameFrom(column) || `column${at + 1}`)
     taken.push(name)
-    const kind = kindOfValues(values, isWhole)
+    const kind = guessKind(values, isWhole)
     const choices = kind === 'choice' ? [...new Set(values)] : []
     return { column, name, kind, isRequired: isWhole && values.length > 0 && values.length === cells.length, choices }
   })
 }
 
-function kindOfValues(values: string[], isWhole: boolean): FieldKind {
+function guessKind(values: string[], isWhole: boolean): FieldKind {
   if (values.length === 0) return 'text'
   const all = (is: (value: string) => boolean) => values.every(is)
   if (all((value) => yesOrNo(value) !== undefined) && !all((value) => /^[01]$/.test(value))) return 'boolean'

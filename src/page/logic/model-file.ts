@@ -42,7 +42,7 @@ export type FieldKind = keyof typeof KINDS
 
 const FORMATS: FieldKind[] = ['decimal', 'date', 'date-time', 'time', 'email', 'uri', 'uuid']
 
-export function kindOf(field: FieldSchema): FieldKind {
+export function fieldKind(field: FieldSchema): FieldKind {
   const { type, format, enum: choices, reference, inverse, const: only } = field
   if (inverse !== undefined) return 'inverse'
   if (reference !== undefined) return 'reference'

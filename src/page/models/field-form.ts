@@ -5,7 +5,15 @@ import { html } from '../basics/html.ts'
 import { language, say } from '../language/say.ts'
 import { wordsIn } from '../logic/keyword-values.ts'
 import { type Keyword, keywordsFor } from '../logic/keywords.ts'
-import { type FieldKind, type FieldSchema, KINDS, kindOf, valueAt, withKind, withValueAt } from '../logic/model-file.ts'
+import {
+  type FieldKind,
+  type FieldSchema,
+  fieldKind,
+  KINDS,
+  valueAt,
+  withKind,
+  withValueAt,
+} from '../logic/model-file.ts'
 import { partTitle } from '../logic/values.ts'
 import { KeywordInput } from './keyword-input.ts'
 
@@ -34,7 +42,7 @@ const WHOLE: Keyword = {
 /** One field of a model: in a line, and with all its keywords when it is opened. */
 export function FieldForm(properties: FieldFormProperties) {
   const { name, field, isRequired, isOpen } = properties
-  const kind = kindOf(field)
+  const kind = fieldKind(field)
   return html.details(
     { class: 'model-field', open: isOpen },
     html.summary(

@@ -7,7 +7,7 @@ import type { Statement, Storage } from '../../storage/storage.ts'
 const MAX_TOTALS = 200
 /** After more changes of any records, to look through them is not worth the time of the serving thread. */
 const MAX_CHANGES = 100
-/** A text that was changed at the database's own shell gets its order key a second later, which is no other change. */
+/** For changes at PostgreSQL's shell where triggers do not run, such as `TRUNCATE`: the journal does not have them. */
 const KEEP_MS = 10_000
 
 interface KnownTotal extends State {
@@ -42,9 +42,9 @@ export class KnownTotals {
     return total
   }
 
-  async #holds(known: KnownTotal, models: Model[], { newest, tables }: State): Promise<boolean> {
+  async #holds(known: KnownTotal, models: Model[], { newest, epoch }: State): Promise<boolean> {
     const isRecent = performance.now() < known.until && newest - known.newest <= MAX_CHANGES
-    if (!isRecent || tables !== known.tables) return false
+    if (!isRecent || epoch !== known.epoch) return false
     const names = models.map(({ name }) => name)
     return !(await hasChanged(this.#storage, names, known.newest, newest))
   }

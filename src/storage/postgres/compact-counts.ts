@@ -1,6 +1,6 @@
 import type { Unit } from '../storage.ts'
 
-/** How often counts are folded, and how many rows at a time. */
+/** How often counts are compacted, and how many rows at a time. */
 const COMPACT_MS = 60_000
 const AT_A_TIME = 5000
 
@@ -15,13 +15,13 @@ const COMPACT = `
   SELECT tbl, block, 0, sum(live) FROM cold GROUP BY tbl, block ORDER BY tbl, block
   ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + excluded.live`
 
-/** Folds counts periodically. Returns a function that stops it. */
+/** Compacts counts periodically. Returns a function that stops it. */
 export function compactCounts(
   write: (unit: Unit) => Promise<unknown>,
   onError: (error: unknown) => void,
   intervalMs = COMPACT_MS,
 ): () => void {
-  // After an error, the next run folds the rows: totals are correct in any case.
+  // After an error, the next run compacts the rows: totals are correct in any case.
   const compact = () => write({ steps: [{ sql: COMPACT, parameters: [AT_A_TIME] }] }).catch(onError)
   const timer = setInterval(compact, intervalMs).unref()
   return () => clearInterval(timer)

@@ -161,8 +161,8 @@ export class WriteConnection {
   }
 
   /** Executes the steps. Consecutive steps that do not refer to each other's results are sent in one pipeline. */
-  async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], maxAtOnce: number) {
-    let left = maxAtOnce
+  async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], maxBytes: number) {
+    let left = maxBytes
     for (let script = new Script(before); results.length < steps.length; script = new Script()) {
       const from = results.length
       const isReady = (step: Step, nth: number) => nth === from || !step.parameters.some(isStepRef)
