@@ -3,7 +3,7 @@ import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp, writeModel } from '../helper.ts'
 import { COMPANY, PERSON } from './models.ts'
-import { visitAs } from './visitor.ts'
+import { until, visitAs } from './visitor.ts'
 
 /** What is seldom met: no models, no history, a refused change, a service that goes and comes. */
 
@@ -171,8 +171,7 @@ if (browser) {
       .locator('tr.wrong')
       .getByText(/is not the current one/)
       .waitFor()
-    // Not by waitForFunction: its second look would be an eval, which the page's policy refuses.
-    while ((await page.locator('tbody input').first().inputValue()) !== 'green tea') await page.waitForTimeout(20)
+    await until(async () => (await page.locator('tbody input').first().inputValue()) === 'green tea')
     t.equal(await page.getByLabel('Quantity, Lines 1').inputValue(), '3', 'what was typed is still there')
     await page.getByRole('button', { name: 'Save' }).click()
     await table.getByRole('heading', { name: 'Lines (2)' }).waitFor()
@@ -216,7 +215,7 @@ if (browser) {
     await page.getByText('names no record: choose one from the list').first().waitFor()
     await input.fill('')
     await page.keyboard.press('Backspace')
-    while ((await page.locator('.links .chip').count()) !== 1) await page.waitForTimeout(20)
+    await until(async () => (await page.locator('.links .chip').count()) === 1)
     await input.fill('urgent')
     await page.getByRole('option', { name: /urgent/ }).click()
     await page.getByRole('button', { name: 'Save' }).click()

@@ -5,7 +5,7 @@ import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp } from '../helper.ts'
 import { importPeople, MODELS } from './models.ts'
-import { DESKTOP, PHONE, visit, visitAs } from './visitor.ts'
+import { DESKTOP, PHONE, until, visit, visitAs } from './visitor.ts'
 
 /** Every place of the page, as one person sees it. */
 
@@ -34,9 +34,7 @@ async function barriers(page: Page, runOnly: unknown): Promise<string[]> {
 }
 
 /** Waits until an input shows a value: the name of a record comes a little later. */
-async function inputHas(input: Locator, value: string): Promise<void> {
-  while ((await input.inputValue()) !== value) await input.page().waitForTimeout(20)
-}
+const inputHas = (input: Locator, value: string) => until(async () => (await input.inputValue()) === value)
 
 const browser = await startBrowser(t)
 if (browser) {

@@ -3,20 +3,11 @@ import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp } from '../helper.ts'
 import { importPeople, MODELS } from './models.ts'
-import { visitAs } from './visitor.ts'
+import { until, visitAs } from './visitor.ts'
 
 /** A table as those use it who know spreadsheets. */
 
 const PERSON = '/ws/rest/shop.Person'
-
-/** Waits until something holds, as long as the page may take for anything. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + Number(process.env.PAGE_TIMEOUT ?? 120_000)
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('It has taken too long.')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 const browser = await startBrowser(t)
 if (browser) {
@@ -144,6 +135,26 @@ if (browser) {
     await page.getByRole('combobox', { name: 'Company' }).fill('pany 9')
     await page.getByRole('option', { name: 'Company 9' }).click()
     await until(async () => (await read(3)).company === 9)
+  })
+
+  t.test('what is typed takes the place of a reference, though its name comes late', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person')
+    const { promise: isTime, resolve: goOn } = Promise.withResolvers<void>()
+    await page.route('**/ws/rest/shop.Company/5', async (route) => {
+      await isTime
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Person 5', exact: true }).waitFor()
+    await page.locator('#cell-4-3').click()
+    await press('Enter')
+    const input = page.getByRole('combobox', { name: 'Company' })
+    t.equal(await input.inputValue(), '#5')
+    goOn()
+    await until(async () => (await input.inputValue()) === 'Company 5')
+    await page.keyboard.type('pany 9')
+    t.equal(await input.inputValue(), 'pany 9')
+    await page.getByRole('option', { name: 'Company 9' }).click()
+    await until(async () => (await read(5)).company === 9)
   })
 
   t.test('a record that moves away while its cell is edited', async (t) => {

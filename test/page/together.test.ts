@@ -1,9 +1,8 @@
-import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { type Client, startApp, writeModel } from '../helper.ts'
 import { MODELS, PERSON } from './models.ts'
-import { logIn, visit, visitAs } from './visitor.ts'
+import { logIn, until, visit, visitAs } from './visitor.ts'
 
 /** Two people in two windows, and what happens between them. */
 
@@ -136,8 +135,7 @@ if (browser) {
     await app.service.reload()
     const remarks = page.getByLabel('Remarks')
     await remarks.waitFor()
-    // Not by waitForFunction: its second look would be an eval, which the page's policy refuses.
-    while ((await remarks.inputValue()) !== 'what was there') await setTimeout(20)
+    await until(async () => (await remarks.inputValue()) === 'what was there')
     t.equal(await page.getByLabel('Age').inputValue(), '5')
     writeModel(app.folder, 'shop.Person.json', {
       ...PERSON,

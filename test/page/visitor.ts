@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { PASSWORD, type Running } from '../helper.ts'
@@ -8,6 +9,24 @@ export interface Visitor {
   /** errors and warnings in the console, and requests to other origins */
   complaints: string[]
 }
+
+/** How long the page may take for anything. */
+const TIMEOUT_MS = Number(process.env.PAGE_TIMEOUT ?? 120_000)
+
+/** How many times slower the browser runs: finds what depends on a quick machine. */
+const SLOWDOWN = Number(process.env.PAGE_SLOWDOWN ?? 1)
+
+/** Waits until something holds. Not by waitForFunction: its second look would be an eval, which the page's policy refuses. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + TIMEOUT_MS
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`This does not hold: ${holds}`)
+    await setTimeout(20)
+  }
+}
+
+/** A port in an address would look like a status. */
+const pathOf = (url: string) => (URL.canParse(url) ? new URL(url).pathname : '')
 
 export const DESKTOP = { width: 1280, height: 800 }
 export const PHONE = { width: 360, height: 740 }
@@ -35,12 +54,14 @@ export async function visit(
     const [name = '', value = ''] = cookie.split('=')
     await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }])
   }
-  context.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 120_000))
+  context.setDefaultTimeout(TIMEOUT_MS)
   t.teardown(() => context.close())
   const page = await context.newPage()
+  if (SLOWDOWN > 1) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })
   const complaints: string[] = []
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type()))
+      complaints.push(`${message.text()} ${pathOf(message.location().url)}`.trim())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('request', (request) => {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { language, say } from '../language/say.ts'
 import { wordsIn } from '../logic/keyword-values.ts'
@@ -135,8 +135,8 @@ interface NameProperties extends Pick<FieldFormProperties, 'name' | 'onRename'> 
 function NameInput({ name, isNew, onRename }: NameProperties) {
   const typed = useSignal(name)
   const input = useRef<HTMLInputElement>(null)
-  // A field that was just added gets its name first.
-  useEffect(() => {
+  // A field that was just added gets its name first. A layout effect: the next key belongs to it.
+  useLayoutEffect(() => {
     if (isNew) input.current?.select()
   }, [])
   const id = useId()

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { formatSettings } from '../basics/format-settings.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -134,10 +134,18 @@ export function Picker(properties: PickerProperties) {
   }
   const element = useRef<HTMLDivElement>(null)
   useBelow(element, isOpen.value)
+  const shown = typed ?? chosen.value ?? (chosenId === '' ? '' : `#${chosenId}`)
+  const input = useRef<HTMLInputElement>(null)
+  // The name of the record may come after the text was selected to be typed over: then the name is.
+  const wasSelected = isAllSelected(input.current)
+  useLayoutEffect(() => {
+    if (wasSelected) input.current?.select()
+  }, [shown])
   const words = searchWords(text)
   return html.div(
     { ref: element, class: 'picker' },
     html.input({
+      ref: input,
       id,
       type: 'text',
       role: 'combobox',
@@ -150,7 +158,7 @@ export function Picker(properties: PickerProperties) {
       'aria-invalid': isInvalid || isUnknown,
       'aria-activedescendant': isOpen.value && rows.length > 0 ? `${list}-${active.value}` : undefined,
       placeholder: model.fault ? say('Id') : say('Find by name or id'),
-      value: typed ?? chosen.value ?? (chosenId === '' ? '' : `#${chosenId}`),
+      value: shown,
       maxLength: 200,
       onInput: ({ currentTarget }) => {
         // If the model cannot be read, the user can only type an id. Where several are chosen, it is taken at its end.
@@ -208,4 +216,9 @@ export function Picker(properties: PickerProperties) {
       !isInvalid &&
       html.span({ class: 'why', id: `${list}-unknown` }, say('Nothing is chosen: pick a record from the list.')),
   )
+}
+
+function isAllSelected(input: HTMLInputElement | null): boolean {
+  if (!input || input !== document.activeElement || input.value === '') return false
+  return input.selectionStart === 0 && input.selectionEnd === input.value.length
 }

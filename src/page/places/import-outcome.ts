@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { to, withQuery } from '../basics/address.ts'
 import { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
@@ -45,7 +45,7 @@ export const Progress = ({
 /** Faults by line and field, as many as the service reports. They are shown at once, wherever the page was scrolled to. */
 export function Faults({ fault, model }: { fault: Error; model: Model }) {
   const element = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     element.current?.focus()
     element.current?.scrollIntoView({ block: 'start' })
   }, [fault])

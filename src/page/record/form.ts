@@ -1,5 +1,5 @@
 import { h } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { say } from '../language/say.ts'
@@ -32,8 +32,9 @@ export function Form({ model, record, start, asked }: FormProperties) {
   const summary = useRef<HTMLDivElement>(null)
   const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
 
-  // The first input gets the focus, because the user came to write.
-  useEffect(() => {
+  // The first input gets the focus, because the user came to write. A layout effect, as below: a focus that moves later takes
+  // away what the user types meanwhile into another input.
+  useLayoutEffect(() => {
     element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => {
       writing.isLeft = true
@@ -45,7 +46,7 @@ export function Form({ model, record, start, asked }: FormProperties) {
     if (record) return followRecord(model.model, record.id, (now, change) => writing.onRemoteChange(now, change))
   }, [model.model, writing])
   // Scrolls to the error summary, which may be outside the view of a long form.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (problem.value === undefined) return
     summary.current?.focus()
     summary.current?.scrollIntoView({ block: 'nearest' })
