@@ -93,7 +93,8 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
   }
 
   /** Reads the whole folder with another text for one file. */
-  const modelsWith = (model: string, text: string) => loadModels(config.MODELS_DIR, { file: `${model}.json`, text })
+  const modelsWith = (model: string, text: string) =>
+    loadModels(config.MODELS_DIR, { instead: { file: `${model}.json`, text } })
 
   /** The text of a file as it would be written. Bodies that are nested too deeply do not come this far. */
   const textOf = (schema: object) => `${formatJson(schema)}\n`

@@ -186,7 +186,8 @@ export class Service {
   }
 
   async #applyModels(isForced: boolean): Promise<void> {
-    const { models, isNew, generation, why, ...wanted } = await this.#modelSource.read(isForced, loadModelsWithRetry)
+    const load = (folder: string) => loadModelsWithRetry(folder, { signal: this.#stopping.signal })
+    const { models, isNew, generation, why, ...wanted } = await this.#modelSource.read(isForced, load)
     await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
     this.#loadedFingerprint = wanted.fingerprint
     const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
@@ -287,7 +288,7 @@ export class Service {
 
   /** Retries a refused change, whose obstacle in the data may be gone, if the model files are still the same. */
   async #tryAgain(): Promise<void> {
-    const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
+    const models = await loadModels(this.config.MODELS_DIR, { signal: this.#stopping.signal }).catch(() => [])
     // If another process has changed the tables since, only a SIGHUP brings them back.
     const isAlone = await areShapesKnown(this.storage.db, [...this.#app.models.values()])
     if (isAlone && (this.#isDatabaseUnavailable || modelsFingerprint(models) === this.#loadedFingerprint))

@@ -38,6 +38,12 @@ export interface FileInstead {
   text: string
 }
 
+export interface ReadOptions {
+  instead?: FileInstead
+  /** ends the wait for modules */
+  signal?: AbortSignal
+}
+
 /**
  * Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. `check` finds faults of models
  * that can be read.
@@ -45,14 +51,14 @@ export interface FileInstead {
 export async function readModels(
   folder: string,
   check: (models: Model[]) => ModelFault[],
-  instead?: FileInstead,
+  { instead, signal }: ReadOptions = {},
 ): Promise<Model[]> {
   const models: Model[] = []
   const there = await modelFiles(folder)
   const files = instead && !there.includes(instead.file) ? [...there, instead.file].sort() : there
   const faults = nameClashes(files)
   const raws: RawModel[] = []
-  const modules = new ModuleLoader()
+  const modules = new ModuleLoader({ signal })
   for (const file of files) {
     const own = instead?.file === file ? Buffer.from(instead.text) : undefined
     const raw = await readModel(folder, { file, own, modules }).catch((error: Error) => ({

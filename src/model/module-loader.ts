@@ -5,6 +5,10 @@ import type { ModuleAnswer, ModuleTask } from './module-thread.ts'
 
 /** How long a module may take until it has exported its model. */
 const LIMIT_MS = 5000
+/** Of a folder with more modules that do not end, the rest is not loaded: a load has an end. */
+const MAX_LATE = 3
+
+const STOPPED = { fault: 'The module was not loaded: the service stops.' }
 
 /** The model that a module exports, and the hashes of the files that it imports. */
 export interface LoadedModule {
@@ -17,12 +21,17 @@ export interface LoadedModule {
  * faulty file, and everybody else goes on. A new thread knows no modules yet, so a changed file that is imported counts.
  */
 export class ModuleLoader {
+  readonly #signal: AbortSignal | undefined
   readonly #limitMs: number
+  /** how many modules have not ended in time */
+  #late = 0
   #thread: Worker | undefined
   /** ends the wait for the module that is being loaded */
   #settle!: (answer: ModuleAnswer) => void
 
-  constructor(limitMs = LIMIT_MS) {
+  /** `signal` ends the wait for the modules. */
+  constructor({ signal, limitMs = LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {}) {
+    this.#signal = signal
     this.#limitMs = limitMs
   }
 
@@ -46,15 +55,21 @@ export class ModuleLoader {
   }
 
   async #ask(task: ModuleTask): Promise<ModuleAnswer> {
+    if (this.#signal?.aborted) return STOPPED
+    if (this.#late >= MAX_LATE) return { fault: `The module was not loaded: ${MAX_LATE} times, one did not end.` }
     this.#thread ??= this.#start()
     const { promise, resolve } = Promise.withResolvers<ModuleAnswer | 'late'>()
     this.#settle = resolve
     const timer = setTimeout(resolve, this.#limitMs, 'late')
+    const stop = () => resolve(STOPPED)
+    this.#signal?.addEventListener('abort', stop)
     this.#thread.postMessage(task)
     const answer = await promise
     clearTimeout(timer)
+    this.#signal?.removeEventListener('abort', stop)
     if (answer !== 'late') return answer
     this.close()
+    this.#late++
     return { fault: `The module did not end within ${this.#limitMs / 1000} seconds. What does it wait for?` }
   }
 

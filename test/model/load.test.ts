@@ -207,13 +207,30 @@ t.test('modules that do more than to export a model', async (t) => {
   for (const [file, , message] of files)
     t.match(error.faults.find((fault) => fault.file === file)?.message, message, file)
 
-  const modules = new ModuleLoader(3000)
+  const modules = new ModuleLoader({ limitMs: 3000 })
   t.teardown(() => modules.close())
   const path = join(makeFolder(t, { 'a.Thing.js': '' }), 'models/a.Thing.js')
   const load = (text: string) => modules.load(path, Buffer.from(text))
   await t.rejects(load(module(never)), /did not end within 3 seconds/)
   await t.rejects(load(module('for (;;) {}')), /did not end within 3 seconds/)
   t.match(await load(module('')), { raw: { type: 'object' }, imported: [] }, 'the next one is loaded all the same')
+})
+
+t.test('a load of modules that do not end has an end', async (t) => {
+  const path = join(makeFolder(t, { 'a.Thing.js': '' }), 'models/a.Thing.js')
+  const loop = Buffer.from('for (;;) {}')
+  const modules = new ModuleLoader({ limitMs: 1 })
+  t.teardown(() => modules.close())
+  for (let nth = 1; nth <= 3; nth++) await t.rejects(modules.load(path, loop), /did not end within/)
+  await t.rejects(modules.load(path, loop), /was not loaded: 3 times, one did not end/)
+
+  const stopping = new AbortController()
+  const stopped = new ModuleLoader({ signal: stopping.signal })
+  t.teardown(() => stopped.close())
+  const loading = stopped.load(path, loop)
+  stopping.abort()
+  await t.rejects(loading, /the service stops/)
+  await t.rejects(stopped.load(path, loop), /the service stops/, 'nor is another one')
 })
 
 t.test('a module and what it imports are loaded anew, and both count', async (t) => {
