@@ -50,8 +50,8 @@ async function ended(app: FastifyInstance) {
 
   app.decorateRequest('handOver', function () {
     this.ending.isHandedOver = true
-    closed(this.ending)
-    answered(this.ending)
+    runOnClosed(this.ending)
+    runOnAnswered(this.ending)
   })
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -62,25 +62,25 @@ async function ended(app: FastifyInstance) {
       ending.isClosed = true
       // A stream of events ends only when its client disconnects.
       const isDropped = !reply.raw.writableFinished && !isEventStream(reply.raw)
-      closed(ending)
+      runOnClosed(ending)
       // A handler that never answers must not hold resources forever.
-      if (ending.onAnswered.length > 0) setTimeout(answered, UNANSWERED_MS, ending).unref()
+      if (ending.onAnswered.length > 0) setTimeout(runOnAnswered, UNANSWERED_MS, ending).unref()
       for (const run of listeners) run(request, reply, isDropped)
     })
     done()
   })
 
   app.addHook('onSend', (request, _reply, _payload, done) => {
-    answered(request.ending)
+    runOnAnswered(request.ending)
     done()
   })
 }
 
-function closed(ending: Ending): void {
+function runOnClosed(ending: Ending): void {
   for (const run of ending.onClosed) run()
 }
 
-function answered(ending: Ending): void {
+function runOnAnswered(ending: Ending): void {
   for (const run of ending.onAnswered.splice(0)) run()
 }
 

@@ -201,7 +201,12 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
   }
 
   /** Replaces patches within objects by the whole objects that they result in. */
-  async function patched(body: Record<string, unknown>, id: number, matched: number | undefined, user: User & Caller) {
+  async function applyNestedPatches(
+    body: Record<string, unknown>,
+    id: number,
+    matched: number | undefined,
+    user: User & Caller,
+  ) {
     const { model: seen } = visibleModelFor(user)
     if (!patchesWithin(body) || user.idempotency?.stored) return body
     const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
@@ -228,7 +233,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
       const data = await asPreconditionFailed(matched, () =>
-        prepareIdempotent(user.idempotency, () => patched(body, id, matched, user)),
+        prepareIdempotent(user.idempotency, () => applyNestedPatches(body, id, matched, user)),
       )
       return update(request, reply, { data }, matched)
     },

@@ -104,7 +104,7 @@ export class SettingsError extends Error {}
 
 /** Reads the settings from the environment; with `dotenv`, also from `.env`, which the environment overrides. */
 export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
-  const settings = { ...(dotenv && given(readDotenv())), ...given(environment) }
+  const settings = { ...(dotenv && pickSettings(readDotenv())), ...pickSettings(environment) }
   const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false })
   const validate = ajv.compile<Static<typeof Settings>>(Settings)
   if (!validate(settings)) throw new SettingsError((validate.errors as ErrorObject[]).map(describe).join('\n'))
@@ -116,7 +116,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
 }
 
 /** Picks the settings out of an environment; an empty value counts as not set. */
-function given(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
+function pickSettings(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
   return Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== ''),
   )

@@ -167,7 +167,7 @@ t.test('no SQL of one engine outside storage/', async (t) => {
 
 /** Functions with a statement on a model's table but without `withReach`, and why no user sees more than they may. */
 const WITHOUT_REACH: Record<string, string> = {
-  'src/journal/feed.ts': 'reads for all listeners at once; each change is then filtered by `seenBy`',
+  'src/journal/feed.ts': 'reads for all listeners at once; each change is then filtered by `filterVisible`',
   'src/journal/last-states.ts': 'finds out which records are deleted, to compare them with a rule',
   'src/records/find/find-strategy.ts': '`chooseStrategy` calls `withReach`, and passes the condition on',
   'src/records/find/index-advice.ts': 'reads the highest id, for a log message',

@@ -83,7 +83,7 @@ function forPeople({ faults, models, unserved, passedOver: ignored }: Answer, { 
       ...warnings.map((warning) => `  ${paint('yellow', 'note')}     ${warning}`),
       ...(hasRules(rights)
         ? rights.map((one) => `  ${paint('gray', 'access')}   ${describeRights(one)}`)
-        : [`  ${paint('gray', 'access')}   ${sameTogether(access)}`]),
+        : [`  ${paint('gray', 'access')}   ${groupByAccess(access)}`]),
     ]),
     ...unserved.flatMap(({ model, records }) => [
       model,
@@ -103,7 +103,7 @@ const hasRules = (rights: RoleRights[]) =>
 
 function describeRights({ role, rows, hidden, locked }: RoleRights): string {
   const parts = [
-    sameTogether(rows),
+    groupByAccess(rows),
     ...(hidden.length > 0 ? [`without ${hidden.join(', ')}`] : []),
     ...(locked.length > 0 ? [`does not write ${locked.join(', ')}`] : []),
   ]
@@ -111,7 +111,7 @@ function describeRights({ role, rows, hidden, locked }: RoleRights): string {
 }
 
 /** Groups operations with the same access: `read, create: everybody; update, delete: admin`. */
-function sameTogether(access: Record<string, string>): string {
+function groupByAccess(access: Record<string, string>): string {
   const groups = Map.groupBy(Object.keys(access), (operation) => access[operation])
   return [...groups].map(([who, operations]) => `${operations.join(', ')}: ${who}`).join('; ')
 }

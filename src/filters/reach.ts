@@ -45,10 +45,10 @@ export const withReachByIndex = (
   { bounded }: Reach,
   bind: BindValue | undefined,
   ...conditions: Condition[]
-): Condition => all([bind ? rebound(bounded, bind) : bounded, ...conditions])
+): Condition => all([bind ? replaceBoundValues(bounded, bind) : bounded, ...conditions])
 
 /** A condition with other bound values. */
-function rebound(condition: Condition, bind: BindValue): Condition {
+function replaceBoundValues(condition: Condition, bind: BindValue): Condition {
   const node = mapBoundValues(condition.toOperationNode(), indexed(bind))
   return { toOperationNode: () => node } as unknown as Condition
 }

@@ -51,7 +51,7 @@ interface Dependencies {
 }
 
 /** Records of a model that are deleted. */
-interface Gone {
+interface DeletedRecords {
   model: Model
   states: Map<unknown, Row>
 }
@@ -63,7 +63,7 @@ interface Gone {
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Dependencies): Promise<boolean[]> {
   const found: boolean[] = []
   for (const some of inGroups(states, GROUP_SIZE)) {
-    const gone = new Map<string, Gone>()
+    const gone = new Map<string, DeletedRecords>()
     await findGone(reach.filters, some, gone, parts)
     const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))
     const within = new Set(rows.map(({ state__key }) => state__key))
@@ -77,7 +77,7 @@ function statesStatement(
   filters: Filter[],
   states: Row[],
   model: Model,
-  gone: Map<string, Gone>,
+  gone: Map<string, DeletedRecords>,
   { storage: { db, isSearch = false }, models }: Dependencies,
 ) {
   const { dialect } = db
@@ -114,7 +114,7 @@ function stateRows(fields: Field[], states: Row[], dialect: Database['dialect'])
 }
 
 /** A table with the records that are deleted. */
-function withGone({ model, states }: Gone, dialect: Database['dialect']): RawBuilder<unknown> {
+function withGone({ model, states }: DeletedRecords, dialect: Database['dialect']): RawBuilder<unknown> {
   const fields = [ID_FIELD, VERSION_FIELD, ...visibleFields(unrestrictedModel(model))]
   const columns = sql.join(fields.map(({ name }) => sql.ref(name)))
   const rows = stateRows(fields, [...states.values()], dialect)
@@ -122,7 +122,12 @@ function withGone({ model, states }: Gone, dialect: Database['dialect']): RawBui
 }
 
 /** Finds the deleted records that references of these states lead to, as far as filters follow them. */
-async function findGone(filters: Filter[], states: Row[], gone: Map<string, Gone>, parts: Dependencies): Promise<void> {
+async function findGone(
+  filters: Filter[],
+  states: Row[],
+  gone: Map<string, DeletedRecords>,
+  parts: Dependencies,
+): Promise<void> {
   const { models, lastStates } = parts
   if (!lastStates) return
   for (const { field, inner } of filters.flatMap(referencesIn)) {

@@ -63,7 +63,7 @@ export class Connections {
     socket.once('close', () => this.#all.delete(socket))
   }
 
-  arrived(exchange: HttpExchange): void {
+  onRequest(exchange: HttpExchange): void {
     const { socket } = exchange.request
     const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {
@@ -107,7 +107,7 @@ export class Connections {
     }
   }
 
-  #patience(request: IncomingMessage): number {
+  #extraBodyMs(request: IncomingMessage): number {
     return this.#callbacks.isStreamed(request) ? UPLOAD_MS : 0
   }
 
@@ -115,7 +115,7 @@ export class Connections {
   #boundBodies() {
     const before = performance.now() - this.#bodyMs
     for (const [socket, { current, since }] of this.#all)
-      if (current && !current.request.complete && since < before - this.#patience(current.request))
+      if (current && !current.request.complete && since < before - this.#extraBodyMs(current.request))
         this.onParseError(socket, 'ERR_HTTP_REQUEST_TIMEOUT')
   }
 

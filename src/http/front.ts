@@ -61,7 +61,7 @@ const MAX_HELD = 5000
 const MAX_HELD_BYTES = 67_108_864
 /** How long a request that met other tables waits for the handler that fits them. */
 const OUTDATED_MS = 20_000
-/** After such a request has waited in vain, how often others have the service look again. */
+/** After such a request has waited in vain, others make the service reload its models at most once in this time. */
 const FOLLOW_AGAIN_MS = 1000
 
 /**
@@ -118,7 +118,7 @@ export class HttpFront {
     )
     // `Connections` limits the time of a body, because the limit differs between requests.
     this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
-      this.#connections.arrived({ request, response }),
+      this.#connections.onRequest({ request, response }),
     )
     this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.onIdle(socket))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>

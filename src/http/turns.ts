@@ -1,10 +1,10 @@
 /** How long waiting requests are started per iteration of the event loop; shorter while new connections arrive. */
 const TURN_MS = 10
 const SHORT_TURN_MS = 2
-/** A request that waited longer than this is rejected, … */
+/** A request that waited longer than this is rejected, if more than MAX_WAITING_BEHIND requests wait behind it. */
 const MAX_WAIT_MS = 1000
-/** … if more than this many wait behind it: a single slow request must not cause rejections. */
-const MANY = 50
+/** Up to this many waiting requests, none is rejected for its age: a single slow request must not cause rejections. */
+const MAX_WAITING_BEHIND = 50
 /** Bounds the memory of waiting requests: a client may send requests without waiting for answers. */
 const MAX_WAITING = 5000
 /** Waiting requests that may start per turn, if there is time. */
@@ -73,7 +73,7 @@ export class Turns<Item> {
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since
-    if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#callbacks.turnAway(first.item)
+    if (waited > MAX_WAIT_MS && this.#waiting.length > MAX_WAITING_BEHIND) this.#callbacks.turnAway(first.item)
     else this.#callbacks.take(first.item, waited)
   }
 }

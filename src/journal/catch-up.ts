@@ -69,9 +69,9 @@ export class CatchUp {
     if (!this.#streams.isOpen(stream)) return
     const stuck = rendered.findIndex(({ text }) => text === undefined)
     if (stuck >= 0) stream.notBefore = performance.now() + MAX_PAUSE_MS
-    const whole = stuck < 0 ? rendered : rendered.slice(0, stuck)
-    stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
-    if (whole.length > 0) stream.sink.write(whole.map((one) => feed.textFor(stream.user, one, one.text)).join(''))
+    const sendable = stuck < 0 ? rendered : rendered.slice(0, stuck)
+    stream.position = sendable.length < changes.length ? (sendable.at(-1)?.change ?? stream.position) : next
+    if (sendable.length > 0) stream.sink.write(sendable.map((one) => feed.textFor(stream.user, one, one.text)).join(''))
     stream.writtenAt = performance.now()
     stream.isLive = stream.position === upTo
     if (stream.isLive) this.remove(stream)

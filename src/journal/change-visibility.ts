@@ -60,7 +60,7 @@ export function createChangeVisibility({
   const reachOf = (user: User, name: string) => access.reachFor(models.get(name) as Model, 'read', user)
 
   /** The changes that a user sees, in their order. A record that has left the user's reach has the operation `leave`. */
-  async function seenBy(user: User, changes: OwnedChange[]): Promise<OwnedChange[]> {
+  async function filterVisible(user: User, changes: OwnedChange[]): Promise<OwnedChange[]> {
     const seen = new Map<number, Seen>()
     for (const [name, group] of Map.groupBy(changes, ({ model }) => model)) {
       const reach = reachOf(user, name)
@@ -72,7 +72,7 @@ export function createChangeVisibility({
     }
     return changes.flatMap((change) => {
       const what = seen.get(change.change)
-      return what === 'leave' ? [toLeave(change)] : what ? [asShown(change, seenModel(user, change))] : []
+      return what === 'leave' ? [toLeave(change)] : what ? [withVisibleFields(change, seenModel(user, change))] : []
     })
   }
 
@@ -85,7 +85,7 @@ export function createChangeVisibility({
     const { record, ...told } = JSON.parse(text.slice(text.indexOf(DATA) + DATA.length))
     const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
     const seen = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
-    return eventText({ ...asShown(told, model), ...(record !== undefined && { record: seen }) })
+    return eventText({ ...withVisibleFields(told, model), ...(record !== undefined && { record: seen }) })
   }
 
   const byOwner = ({ scope }: Reach, user: User, changes: OwnedChange[]): [number, Seen][] =>
@@ -129,7 +129,7 @@ export function createChangeVisibility({
     const journal = journalOf(model)
     const [entry] = await journal.entries(rows)
     // It may have been pruned just now.
-    if (!entry || operation === 'forget') return asItIs(model, id)
+    if (!entry || operation === 'forget') return readCurrentStates(model, id)
     const { was } = rows[0] as unknown as ChangeRow
     if (operation === 'delete') {
       const before = asDeleted(entry)
@@ -137,7 +137,7 @@ export function createChangeVisibility({
     }
     const after = await recordAfter(change)
     // If the state after the change was erased or is not kept, the record is compared as it is now.
-    if (!after) return asItIs(model, id)
+    if (!after) return readCurrentStates(model, id)
     const isNew = was === null && !entry.isForgotten
     return { before: isNew ? null : await stateBefore(entry, after, journal), after }
   }
@@ -147,7 +147,7 @@ export function createChangeVisibility({
     return before ? journal.toRecord(before, after.id as number, entry.version) : after
   }
 
-  async function asItIs(model: Model, id: number): Promise<States> {
+  async function readCurrentStates(model: Model, id: number): Promise<States> {
     const now = (await look(model, id)) ?? null
     return { before: now, after: now }
   }
@@ -163,13 +163,13 @@ export function createChangeVisibility({
       }),
     )
 
-  return { seenBy, keyFor, textFor, reachOf }
+  return { filterVisible, keyFor, textFor, reachOf }
 }
 
 const fieldsKey = ({ fields }: Model) => fields.map(({ name, writeOnly }) => [name, writeOnly])
 
 /** A change without the names of fields that a user may not know. */
-const asShown = <Told extends { fields: string[] }>(change: Told, { unrestricted, fields }: Model): Told =>
+const withVisibleFields = <Told extends { fields: string[] }>(change: Told, { unrestricted, fields }: Model): Told =>
   unrestricted
     ? { ...change, fields: change.fields.filter((name) => fields.some((field) => field.name === name)) }
     : change

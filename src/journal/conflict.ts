@@ -7,11 +7,11 @@ import type { Journal } from './journal.ts'
 export interface Conflict {
   since: number
   version: number
-  fields: Record<string, Theirs>
+  fields: Record<string, FieldConflict>
   clashes: string[]
 }
 
-interface Theirs {
+interface FieldConflict {
   base?: unknown
   theirs?: unknown
   mine?: unknown
@@ -29,14 +29,14 @@ export async function describeConflict(
 ): Promise<Conflict | undefined> {
   const entries = await journal.since(current.id, since, current.version)
   if (!entries) return undefined
-  const found = new Map<string, Theirs>()
+  const found = new Map<string, FieldConflict>()
   // Entries are newest first: `by` and `at` come from the latest change of a field, `base` from the oldest.
   for (const { values, by, at } of entries)
     for (const [name, value] of values) {
       const theirs = found.get(name) ?? { by, at }
       found.set(name, value ? { ...theirs, base: value.from } : theirs)
     }
-  const fields: Record<string, Theirs> = {}
+  const fields: Record<string, FieldConflict> = {}
   const clashes: string[] = []
   for (const field of model.fields) {
     const { name, readOnly, writeOnly } = field

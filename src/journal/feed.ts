@@ -47,7 +47,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   }
 
   const visibleModelsFor = createVisibleModels(models)
-  const sight = createChangeVisibility({
+  const changeVisibility = createChangeVisibility({
     visibleModelsFor,
     storage,
     models,
@@ -84,9 +84,9 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     until = Number.MAX_SAFE_INTEGER,
   ): Promise<ChangePage> {
     const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
-    // Rules of rows look at values: `seenBy` compares them.
+    // Rules of rows look at values: `filterVisible` compares them.
     const owned = { all: ALWAYS, some: ALWAYS, own: is`"createdBy" = ${user.username}`, none: NEVER }
-    const scoped = Map.groupBy(some, ({ name }) => sight.reachOf(user, name).scope)
+    const scoped = Map.groupBy(some, ({ name }) => changeVisibility.reachOf(user, name).scope)
     // The expression prevents an index on "model", which would read all its changes, not only those after `since`.
     const isOf = (names: string[]) => is`"model" || '' IN (${sql.join(names)})`
     const conditions = [...scoped].map(([scope, group]) => allOf([owned[scope], isOf(group.map(({ name }) => name))]))
@@ -100,11 +100,11 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
       PAGE_BYTES,
     )
     const isFull = isTruncated || rows.length === limit
-    const changes = await sight.seenBy(user, await changesIn(rows))
+    const changes = await changeVisibility.filterVisible(user, await decodeRows(rows))
     return {
       changes,
       next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo,
-      rightsChanges: usersIn(rows),
+      rightsChanges: findRightsChanges(rows),
     }
   }
 
@@ -114,11 +114,16 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     const upTo = Math.min(until, await storage.settled())
     const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
-    return { changes: await changesIn(rows), next, isFull: rows.length === limit, rightsChanges: usersIn(rows) }
+    return {
+      changes: await decodeRows(rows),
+      next,
+      isFull: rows.length === limit,
+      rightsChanges: findRightsChanges(rows),
+    }
   }
 
   /** Decodes rows. Changes of models that are no longer served are left out: no user may read them. */
-  async function changesIn(rows: Row[]): Promise<OwnedChange[]> {
+  async function decodeRows(rows: Row[]): Promise<OwnedChange[]> {
     const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
     const changes = await Promise.all([...byModel].map(([name, group]) => decodeChanges(models.get(name), group)))
     return changes.flat().sort((a, b) => a.change - b.change)
@@ -166,24 +171,24 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     }
   }
 
-  const { seenBy, keyFor, textFor } = sight
-  return { hasChangesSince, requireKnown, page, all, recordAfter, seenBy, keyFor, textFor, models }
+  const { filterVisible, keyFor, textFor } = changeVisibility
+  return { hasChangesSince, requireKnown, page, all, recordAfter, filterVisible, keyFor, textFor, models }
 }
 
 /** The users whose rights have changed, among rows of the journal. */
-const usersIn = (rows: Row[]): ChangePage['rightsChanges'] =>
+const findRightsChanges = (rows: Row[]): ChangePage['rightsChanges'] =>
   rows
     .filter(({ model }) => model === RIGHTS_MODEL)
     .map(({ createdBy, change }) => ({ username: createdBy as string, change: change as number }))
 
-/** Whether a user gets other rights than those of now after that position. */
+/** Whether one of the changes of rights concerns the user, and is later than the position and the rights loaded now. */
 export const hasOtherRights = (
   others: ChangePage['rightsChanges'],
   { username, rightsSince = 0 }: User,
   position: number,
 ) => others.some((one) => one.username === username && one.change > Math.max(position, rightsSince))
 
-/** Instead of changes that a user would see with other rights than those of then. */
+/** Failure for a user whose rights have changed after the requested position: the client has to read the records again. */
 export const rightsChangedFailure = (since: number) =>
   new Failure(
     'CHANGES_GONE',

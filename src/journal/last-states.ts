@@ -26,12 +26,12 @@ export function createLastStates(storage: Storage): LastStates {
 
   async function missing(model: Model, ids: number[]): Promise<number[]> {
     const wanted = storage.dialect.each(JSON.stringify(ids))
-    const there = await storage.read({
+    const existingRows = await storage.read({
       ...sql`SELECT "id" FROM ${sql.table(tableName(model))}
         WHERE "id" IN (SELECT CAST(value AS BIGINT) FROM ${wanted} AS wanted)`.compile(storage.db),
       readsRecords: true,
     })
-    const found = new Set(there.map(({ id }) => id))
+    const found = new Set(existingRows.map(({ id }) => id))
     return ids.filter((id) => !found.has(id))
   }
 

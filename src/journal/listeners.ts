@@ -131,7 +131,7 @@ export function createBroadcast(feed: Feed, rendered: RenderedChange[]) {
       const some = rendered.filter(({ model }) => concerned.includes(model))
       known.set(
         key,
-        feed.seenBy(user, some).then((seen) => render(user, seen)),
+        feed.filterVisible(user, some).then((seen) => render(user, seen)),
       )
     }
     const bytes = await known.get(key)

@@ -32,9 +32,9 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     signal?: AbortSignal,
   ): Promise<Row | undefined> {
     const restores = await readRestores(storage)
-    let { state, from } = await beginning(id, place, current, restores)
+    let { state, from } = await findStart(id, place, current, restores)
     let undone: Entry | undefined
-    for await (const entry of backwards(id, from, place.change)) {
+    for await (const entry of readBackwards(id, from, place.change)) {
       if (signal?.aborted) throw new StorageFault('cancelled', 'Nobody waits for it any more.')
       // Changes made while no journal was kept cannot be undone.
       if (undone && !follows(undone, entry, restores)) state = undefined
@@ -45,7 +45,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
   }
 
   /** The starting point: the next change that stores the whole record, or the current record. */
-  async function beginning(
+  async function findStart(
     id: number,
     { change }: JournalPosition,
     current: () => MaybePromise<Row | undefined>,
@@ -56,17 +56,17 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     let state: Row | undefined
     let newest: JournalPosition
     let looks = 0
-    const isOfOneMoment = () =>
+    const isConsistent = () =>
       state?.version === newest.version ||
       (isBetween(newest.change, Number.POSITIVE_INFINITY) && Number(state?.version) > newest.version)
     do {
       state = await current()
       newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as JournalPosition
-    } while (!isOfOneMoment() && ++looks < MAX_LOOKS)
+    } while (!isConsistent() && ++looks < MAX_LOOKS)
     return { state: looks < MAX_LOOKS ? state : undefined, from: newest.change }
   }
 
-  async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
+  async function* readBackwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
     const sql = `SELECT ${ENTRY_COLUMNS}, whole ${FROM_RECORD_CHANGES}
       AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
     let last = from

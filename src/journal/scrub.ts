@@ -38,7 +38,7 @@ export async function scrubSecret(db: Database, { model, field, upTo, done }: Se
 async function clean(db: Database, change: number, isSecret: (name: string) => boolean): Promise<void> {
   const { rows } = await sql<ChangeRow>`
     SELECT fields, was, became, whole FROM dossier_changes WHERE change = ${change}`.execute(db)
-  const cleaned = without(rows[0] as ChangeRow, isSecret)
+  const cleaned = removeSecret(rows[0] as ChangeRow, isSecret)
   if (!cleaned) return
   const { fields, was, became, whole } = cleaned
   await sql`
@@ -47,19 +47,19 @@ async function clean(db: Database, change: number, isSecret: (name: string) => b
 }
 
 /** A row without the secret's values, only with its name; undefined if the row does not contain the field. */
-function without({ fields, was, became, whole }: ChangeRow, isSecret: (name: string) => boolean) {
+function removeSecret({ fields, was, became, whole }: ChangeRow, isSecret: (name: string) => boolean) {
   const names = JSON.parse(fields) as (string | [string])[]
   const record = whole ? (JSON.parse(whole) as Row) : {}
   const place = names.filter((name) => typeof name === 'string').findIndex(isSecret)
   const key = Object.keys(record).find(isSecret)
   if (place < 0 && key === undefined) return undefined
-  const rest = (text: string | null) =>
+  const removeValue = (text: string | null) =>
     text === null || place < 0 ? text : JSON.stringify((JSON.parse(text) as unknown[]).toSpliced(place, 1))
   const { [key ?? '']: _, ...others } = record
   return {
     fields: JSON.stringify(names.map((name) => (typeof name === 'string' && isSecret(name) ? [name] : name))),
-    was: rest(was),
-    became: rest(became),
+    was: removeValue(was),
+    became: removeValue(became),
     whole: whole ? JSON.stringify(others) : null,
   }
 }

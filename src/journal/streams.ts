@@ -90,7 +90,7 @@ export class Streams {
     const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
-    // Not after `newest`: what has a later number may be committed before what has an earlier one.
+    // Starts no later than `newest`: a change with a higher number may be committed before one with a lower number.
     const position = since ?? Math.max(this.#lastSent, newest)
     const isLive = position === this.#lastSent
     const stream: Stream = {
@@ -221,7 +221,7 @@ export class Streams {
     if (isTruncated || isFull || this.#former) this.#isWoken = true
   }
 
-  /** Undefined if what somebody sees cannot be found out now: that stream tries again, and holds up no other. */
+  /** Writes the changes to one stream. On an error returns undefined: only this stream has to try again. */
   async #send(stream: Stream, broadcast: ReturnType<typeof createBroadcast>): Promise<number | undefined> {
     try {
       return await broadcast(stream)

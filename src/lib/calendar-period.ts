@@ -12,7 +12,7 @@ const MAX_DAYS = 20_000
 const QUARTER_MS = 900_000
 
 /** Returns a function that finds the period of a stored date, or of a stored date-time in a zone. */
-export function periodFinder() {
+export function createPeriodFinder() {
   const zones = new Map<string, (moment: string) => string>()
   const dayIn = (zone: string) => {
     const known = zones.get(zone) ?? localDays(zone)
@@ -23,7 +23,7 @@ export function periodFinder() {
   return (value: string, by: Period, zone: string): string => {
     // Years have four digits: at both ends a zone does not count.
     const isUtc = value.length === DATE_LENGTH || zone === 'UTC' || value < FIRST || value >= LAST
-    return periodOf(isUtc ? value.slice(0, DATE_LENGTH) : dayIn(zone)(value), by)
+    return formatPeriod(isUtc ? value.slice(0, DATE_LENGTH) : dayIn(zone)(value), by)
   }
 }
 
@@ -32,7 +32,7 @@ export const FIRST = '0001-01-02'
 export const LAST = '9999-12-31'
 
 /** The period of a day, as `2024-02-29`, `2024-W09`, `2024-02`, `2024-Q1` or `2024`. */
-export function periodOf(day: string, by: Period): string {
+export function formatPeriod(day: string, by: Period): string {
   if (by === 'day') return day
   if (by === 'month') return day.slice(0, 7)
   if (by === 'year') return day.slice(0, 4)

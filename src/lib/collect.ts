@@ -1,6 +1,6 @@
 import { Yielder } from './yielder.ts'
 
-/** Collects what takes long to make all at once. Blocks the thread for at most about `ms` at a time. */
+/** Collects the pieces of a slow generator into an array. Yields to other requests about every `ms` milliseconds. */
 export async function collect<Piece>(pieces: Iterable<Piece>, ms: number): Promise<Piece[]> {
   const all: Piece[] = []
   const yielder = new Yielder(ms)

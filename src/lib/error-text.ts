@@ -1,4 +1,4 @@
 import { inspect } from 'node:util'
 
-/** The message of what code that is not the service's own has thrown: that may be anything. */
+/** Text of a value that foreign code has thrown: the message of an `Error`, else `inspect` of the value. */
 export const errorText = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : inspect(thrown))

@@ -10,7 +10,7 @@ interface Limits {
   tooLong: string
 }
 
-interface Waiting {
+interface QueuedEntry {
   weight: number
   acquire(): void
 }
@@ -18,7 +18,7 @@ interface Waiting {
 /** Limits the weight of concurrent work per holder and in total. Further entries wait; holders take turns. */
 export class FairLimiter {
   readonly #limits: Limits
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<QueuedEntry>()
   readonly #inside = new Map<string, { entries: number; weight: number }>()
   #total = 0
 
@@ -35,7 +35,7 @@ export class FairLimiter {
   enter(holder: string, weight = 1): Promise<() => void> {
     const { timeoutMs, tooLong } = this.#limits
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: QueuedEntry = {
         weight,
         acquire: () => {
           clearTimeout(timer)
@@ -72,7 +72,7 @@ export class FairLimiter {
 
   #serve() {
     const { perHolder, total } = this.#limits
-    const fits = (holder: string, { weight }: Waiting) => {
+    const fits = (holder: string, { weight }: QueuedEntry) => {
       const own = this.#inside.get(holder)
       return (!own || own.weight + weight <= perHolder) && (this.#total === 0 || this.#total + weight <= total)
     }

@@ -2,14 +2,14 @@
 const SUSPICIOUS = /[0-9.]{16}|[eE][+-]?\d/
 
 /** Paths of the numbers in a valid JSON text that JavaScript cannot represent as they are written. */
-export function inexactNumbers(json: string, most = Number.POSITIVE_INFINITY): string[][] {
+export function inexactNumbers(json: string, maxCount = Number.POSITIVE_INFINITY): string[][] {
   // Hardly any text matches, so most are not scanned a second time.
   if (!SUSPICIOUS.test(json)) return []
   const found: string[][] = []
   scan(json, {
     number: (start, end, path) => {
       if (isSurelyExact(json, start, end) || isExact(json.slice(start, end))) return true
-      return found.push(path()) < most
+      return found.push(path()) < maxCount
     },
   })
   return found

@@ -1,4 +1,4 @@
-/** Cache of values by a text. Where another one would be more than `max`, it is cleared and starts over. */
+/** Cache of values by a text key. When it is full (`max` values), the next new key clears it. */
 export class Memo<Value> {
   readonly #max: number
   readonly #longestKey: number

@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 
-/** Instead of the Node flags of the process, which concern its own heap and modules. */
+/** Node flags of worker threads. They replace those of the process, which are meant for its own heap and modules. */
 const FLAGS = ['--import', import.meta.resolve('../package-bundles.js')]
 
 /** Starts a worker thread. */

@@ -49,7 +49,7 @@ export const isClockTime = (text: string) => CLOCK_TIME.test(text)
  * The moment of a clock time that names no zone, as `2026-03-29T08:30:00.000Z`; undefined if it is not such a time. One
  * that clocks skip means the time after it, and one that they show twice the first.
  */
-export function momentOfClock(text: string, offset: (time: number) => number): string | undefined {
+export function parseClockTime(text: string, offset: (time: number) => number): string | undefined {
   const parts = CLOCK_TIME.exec(text)
   if (!parts) return undefined
   const local = Date.parse(`${parts[1]}T${parts[2]}${parts[3] ?? ''}Z`)

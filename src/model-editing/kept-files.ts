@@ -157,7 +157,7 @@ export async function saveLocked<Result>(
   }
 }
 
-/** Waits for its turn. What has died while it held the lock does not hold it for long. */
+/** Waits for the lock. A lock whose holder has died expires after `LOCK_MS`. */
 async function takeLock(storage: Writing, lock: string, by: string, tries = LOCK_TRIES): Promise<void> {
   const now = Date.now()
   const steps: Step[] = [

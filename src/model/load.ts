@@ -54,8 +54,9 @@ export async function readModels(
   { instead, signal }: ReadOptions = {},
 ): Promise<Model[]> {
   const models: Model[] = []
-  const there = await modelFiles(folder)
-  const files = instead && !there.includes(instead.file) ? [...there, instead.file].sort() : there
+  const existingFiles = await modelFiles(folder)
+  const files =
+    instead && !existingFiles.includes(instead.file) ? [...existingFiles, instead.file].sort() : existingFiles
   const faults = nameClashes(files)
   const raws: RawModel[] = []
   const modules = new ModuleLoader({ signal })

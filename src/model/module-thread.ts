@@ -16,7 +16,7 @@ export interface ModuleTask {
 /** The model that the module exports, as JSON, and the hashes of the files that it imports; or the reason why there is none. */
 export type ModuleAnswer = { json: string; imported: string[] } | { fault: string }
 
-let given: { address: string; format: string; source: Uint8Array }
+let entryModule: { address: string; format: string; source: Uint8Array }
 /** Hashes of the files that were imported, and which module imports which, by their addresses. */
 const hashes = new Map<string, string>()
 const imports = new Map<string, Set<string>>()
@@ -36,7 +36,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
 }
 
 const load: LoadHookSync = (url, context, next) => {
-  if (url === given.address) return { format: given.format, source: given.source, shortCircuit: true }
+  if (url === entryModule.address) return { format: entryModule.format, source: entryModule.source, shortCircuit: true }
   const loaded = next(url, context)
   if (isLocal(url)) hashes.set(url, hash('sha256', loaded.source as string | Uint8Array))
   return loaded
@@ -54,7 +54,7 @@ async function evaluate({ path, source }: ModuleTask): Promise<ModuleAnswer> {
     // A model that another one imports is another module than the model itself, whose bytes are given. Node loads the real
     // path of a link.
     const address = `${pathToFileURL(realpathSync(path)).href}?model`
-    given = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
+    entryModule = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
     const { default: model } = await import(address)
     // A promise that was rejected meanwhile, and that nobody awaits, ends the thread before the answer.
     await setImmediate()

@@ -60,7 +60,7 @@ function changedRecords(inverse: Inverse, models: Models): JsonSchema {
 
 const IGNORED: JsonSchema = { description: 'Ignored: it may be sent back as it was read.' }
 
-/** A record that is written with the one that it refers to: that reference is filled in, so it is not required. */
+/** Schema of a child record in a nested write. The service sets its reference to the parent, so it is not required. */
 function nested({ model, field }: Inverse, models: Models, rulesFor: (model: Model) => JsonSchema): JsonSchema {
   const target = models.get(model) as Model
   const fields = target.fields.map((one) => (one.name === field ? { ...one, required: false } : one))

@@ -214,7 +214,7 @@ function noteRights(username: string, rights: Partial<Record<'roles' | 'attribut
   ]
 }
 
-/** Step that notes in the journal that somebody who was removed is there again: positions of then do not count. */
+/** Step that notes in the journal that a removed username is in use again, so that its old feed positions are invalid. */
 const noteFormer = (username: string): Step => ({
   sql: `INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
     SELECT '${RIGHTS_MODEL}', 0, 0, 'update', ?, ?, '[]' FROM dossier_former WHERE username = ?`,

@@ -74,7 +74,7 @@ export async function createView(
     must: true,
   }
   const rows = await writeOrExplain(
-    () => storage.write({ steps: [...(first ? [notFirst(model, role, user.username)] : []), insert] }),
+    () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), insert] }),
     () => tooMany(),
   )
   return toView(rows.at(-1)?.[0] as Row)
@@ -104,7 +104,7 @@ export async function updateView(
     must: true,
   }
   const rows = await writeOrExplain(
-    () => storage.write({ steps: [...(first ? [notFirst(model, role, user.username)] : []), update] }),
+    () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), update] }),
     () => changedMeanwhile(storage.db, id, version, user, mayUse),
   )
   return toView(rows.at(-1)?.[0] as Row)
@@ -137,7 +137,7 @@ export const deleteOwnViews = (username: string): Step => ({
 })
 
 /** Makes another view no longer the first one: of the views that the same users see, at most one is. */
-const notFirst = (model: string, role: string, owner: string): Step => ({
+const clearFirstView = (model: string, role: string, owner: string): Step => ({
   sql: `UPDATE ${VIEWS} SET "isFirst" = 0 WHERE model = ? AND role = ? AND (role <> '' OR owner = ?)`,
   parameters: [model, role, owner],
 })

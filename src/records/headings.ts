@@ -14,7 +14,7 @@ export function columnHeading(model: Model, { name }: Pick<Field, 'name'>, langu
 /** The id of a record among names: `#12`. */
 export const RECORD_ID = /^#(\d{1,15})$/
 
-/** Whether a title cannot be taken for anything else above a column: the id, or a field of a referred record. */
+/** Whether a title is an unambiguous heading: neither a system field nor the path of a referenced record's field. */
 const isHeading = (title: string, { fields }: Model) =>
   title.trim() === title &&
   !SYSTEM_FIELDS.some(({ name }) => name === title) &&

@@ -17,7 +17,7 @@ export interface WriteTarget {
   operation: Operation
 }
 
-/** Whether a fault says that what was written is not allowed: the step that checks it has found no row. */
+/** Whether the written record is outside the user's reach: the step that checks the reach has found no row. */
 export const isBeyondReach = ({ kind, details }: StorageFault, steps: readonly Step[]): boolean =>
   kind === 'no-row' && steps[details.step as number]?.isReachCheck === true
 
@@ -38,14 +38,14 @@ export interface JoinedWrites {
 }
 
 /**
- * Joins the steps of changes. What a step refers to by its number is found at its new place. What was written is checked at
- * the end, when all of it is there.
+ * Joins the steps of changes. References to steps get the new step numbers. The reach checks move to the end, when all
+ * records have been written.
  */
 export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
   const all = planned.flatMap(({ unit }, change) => unit.steps.map((step, place) => ({ step, change, place })))
   const placed = [...all.filter(({ step }) => !step.isReachCheck), ...all.filter(({ step }) => step.isReachCheck)]
   const placeOf = new Map(placed.map(({ change, place }, index) => [`${change} ${place}`, index]))
-  const moved = (value: unknown, change: number): unknown => {
+  const relocateReference = (value: unknown, change: number): unknown => {
     if (typeof value !== 'object' || value === null) return value
     const { ofChange = change, step = 0, column } = value as Partial<ChangeRef & StepRef>
     return { step: placeOf.get(`${ofChange} ${step}`) as number, column }
@@ -53,7 +53,7 @@ export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
   const steps = placed.map(
     ({ step, change }): Step => ({
       ...step,
-      parameters: step.parameters.map((value) => moved(value, change)),
+      parameters: step.parameters.map((value) => relocateReference(value, change)),
       must: true,
     }),
   )

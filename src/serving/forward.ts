@@ -98,25 +98,25 @@ export function forward(
     socket.write(`${JSON.stringify(preamble)}\n`)
     return socket
   }
-  let onward: ClientRequest
+  let upstream: ClientRequest
   try {
     const { method, url } = request as { method: string; url: string }
-    onward = httpRequest({ method, path: url, headers: headersToSend(request), createConnection, setHost: false })
+    upstream = httpRequest({ method, path: url, headers: headersToSend(request), createConnection, setHost: false })
   } catch (error) {
     // Node's client is stricter than its server.
     answerFailure(response, new Failure('BAD_REQUEST', (error as Error).message), { connection: 'close' })
     return
   }
-  onward.on('response', (answer) => {
+  upstream.on('response', (answer) => {
     beforeAnswer()
     for (const [name, value] of pairs(answer.rawHeaders, NOT_SENT_BACK)) response.appendHeader(name, value)
     if (answer.headers.connection === 'close') response.setHeader('connection', 'close')
     response.writeHead(answer.statusCode as number)
     answer.on('error', () => response.destroy())
-    answer.on('end', () => onward.destroy())
+    answer.on('end', () => upstream.destroy())
     answer.pipe(response)
   })
-  onward.on('error', () => {
+  upstream.on('error', () => {
     if (response.headersSent || response.destroyed) return
     if (isConnected) return void response.destroy()
     // The main thread has too many connections to accept, or there are no more files.
@@ -124,11 +124,11 @@ export function forward(
     answerFailure(response, OVERLOADED)
   })
   // After an early answer, the rest of the body is read and dropped: a client reads only when it has sent everything.
-  onward.on('close', () => request.unpipe(onward).resume())
-  response.on('close', () => onward.destroy())
+  upstream.on('close', () => request.unpipe(upstream).resume())
+  response.on('close', () => upstream.destroy())
   // The main thread may refuse a body before any of it has arrived.
-  if (hasBody(request)) onward.flushHeaders()
-  request.pipe(onward)
+  if (hasBody(request)) upstream.flushHeaders()
+  request.pipe(upstream)
 }
 
 const hasBody = ({ headers }: IncomingMessage) =>

@@ -80,11 +80,11 @@ export class JobPool {
 function ask(thread: Worker, task: JobTask, onProgress: (progress: Progress) => void): Promise<JobAnswer> {
   return new Promise((resolve, reject) => {
     const onMessage = (text: string) => {
-      const told: JobAnswer = JSON.parse(text)
-      if ('progress' in told) return onProgress(told.progress)
+      const answer: JobAnswer = JSON.parse(text)
+      if ('progress' in answer) return onProgress(answer.progress)
       thread.off('message', onMessage)
       thread.off('error', reject)
-      resolve(told)
+      resolve(answer)
     }
     thread.on('message', onMessage)
     thread.once('error', reject)

@@ -23,19 +23,19 @@ export async function streamRows(
 ) {
   lowerPriority()
   const port = parentPort as MessagePort
-  const { text: place, input, cancelledId, task } = workerData as RowStreamTask
-  let left = AHEAD
+  const { text: formatter, input, cancelledId, task } = workerData as RowStreamTask
+  let remainingChunks = AHEAD
   // An 'end' message counts like 'taken', so that a waiting `tell` resumes; the next row then throws `cancelled`.
   port.on('message', () => {
-    left++
+    remainingChunks++
   })
   const tell = async (bytes: Uint8Array<ArrayBuffer>, rows: number) => {
     port.postMessage({ bytes, rows } satisfies RowStreamAnswer, [bytes.buffer])
-    left--
-    if (left === 0) await once(port, 'message')
+    remainingChunks--
+    if (remainingChunks === 0) await once(port, 'message')
   }
   const tellAll = async () => {
-    const { [place.name]: makeText } = await import(place.module)
+    const { [formatter.name]: makeText } = await import(formatter.module)
     const { head, format, pack = encode, end }: RowText = makeText(input)
     if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
     let text = head

@@ -158,21 +158,21 @@ const NOT_BEGUN = async () => {}
 
 /** The chunks that a thread sends. The queue stays short: the thread sends only a few chunks ahead. */
 async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
-  const told: RowStreamAnswer[] = []
-  let isTold = Promise.withResolvers<void>()
+  const answers: RowStreamAnswer[] = []
+  let nextAnswer = Promise.withResolvers<void>()
   const tell = (answer: RowStreamAnswer) => {
-    told.push(answer)
-    isTold.resolve()
+    answers.push(answer)
+    nextAnswer.resolve()
   }
   thread.on('message', tell)
   thread.once('error', () => tell({ error: serializeError(new StorageFault('busy', 'The thread has died.')) }))
   // 'exit' is the last event, also of a thread that was terminated.
   thread.once('exit', () => tell({ error: serializeError(new StorageFault('cancelled', 'It was ended.')) }))
   for (;;) {
-    const answer = told.shift()
+    const answer = answers.shift()
     if (!answer) {
-      await isTold.promise
-      isTold = Promise.withResolvers()
+      await nextAnswer.promise
+      nextAnswer = Promise.withResolvers()
     } else if ('error' in answer) throw deserializeError(answer.error)
     else if ('isDone' in answer) return
     else yield answer

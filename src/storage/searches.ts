@@ -24,7 +24,7 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 
 /** A search that takes longer is slow: it starts over in the slow lane, where it delays only other slow searches. */
 const QUICK_MS = 50
-/** One that takes longer there as well goes to the slow lane at once for a while: it would start over each time. */
+/** For this long, a search that exceeded QUICK_MS in the slow lane too goes there directly, without starting over. */
 const SLOW_AGAIN_MS = 60_000
 /** How many of these are remembered. */
 const MAX_KNOWN = 1000
@@ -52,7 +52,7 @@ export class Searches {
       this.#slow.search(statement, options, ms, (took) => {
         this.#slowUntil.keep(key, took > QUICK_MS ? performance.now() + SLOW_AGAIN_MS : 0)
       })
-    // Where it would have to wait for slow ones of others, it may be quick by now.
+    // If the slow lane cannot start it at once, the quick lane is tried again: the search may be quick by now.
     const isSlow = (this.#slowUntil.get(key) ?? 0) > performance.now() && this.#slow.isFreeFor(options.username)
     if (ms > QUICK_MS && isSlow) return searchSlowly()
     try {
@@ -84,7 +84,7 @@ export class Searches {
   }
 }
 
-interface Waiting {
+interface QueuedSearch {
   statement: Statement
   options: SearchOptions
   ms: number
@@ -100,7 +100,7 @@ class Lane {
   readonly #max: number
   readonly #idle: Searcher[] = []
   readonly #all: Searcher[] = []
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<QueuedSearch>()
   /** users who have a search running */
   readonly #running = new Set<string>()
   /** set while the lane is paused, so that no search starts */
@@ -123,7 +123,7 @@ class Lane {
     if (this.#waiting.queueLength(username) >= MAX_PER_USER || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
-      const one: Waiting = { statement, options, ms, onEnd, resolve, reject }
+      const one: QueuedSearch = { statement, options, ms, onEnd, resolve, reject }
       signal?.addEventListener('abort', () => {
         if (this.#waiting.remove(username, one)) reject(cancelled())
       })
@@ -190,7 +190,7 @@ class Lane {
     return searcher
   }
 
-  async #run(searcher: Searcher, { statement, options, ms, onEnd, resolve, reject }: Waiting) {
+  async #run(searcher: Searcher, { statement, options, ms, onEnd, resolve, reject }: QueuedSearch) {
     const { username, signal } = options
     const start = performance.now()
     this.#running.add(username)

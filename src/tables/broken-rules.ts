@@ -32,7 +32,7 @@ export async function countBrokenRules(
   const columns = ['id', ...stored.map(({ column }) => column.name)]
   const checkRow = (row: Row) => {
     const record: Row = {}
-    for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)
+    for (const { field, column } of stored) record[field.name] = convertToField(row[column.name], column.type, field)
     if (validate(decode(record))) return
     // A missing field has no `instancePath`, and breaks no rule: it may still have to be added.
     const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[1] ?? []))
@@ -46,7 +46,7 @@ export async function countBrokenRules(
 }
 
 /** A value after the planned conversion; null if that fails, which `verifyPlan` reports. */
-function asItWillBe(value: unknown, type: string, field: Field): unknown {
+function convertToField(value: unknown, type: string, field: Field): unknown {
   if (value === null || type === columnType(field)) return value
   return convert(value as string | number, type, field) ?? null
 }

@@ -24,22 +24,22 @@ const ROWID = 'rowid'
 
 /** The service's own tables, referenced ones first. Rows that `migrate` derives (counts, shapes) are not copied. */
 export const OWN_TABLES: CopiedTable[] = [
-  own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress attributes rightsSince'),
-  own('dossier_former', 'username'),
-  own('dossier_sessions', 'id username createdOn lastSeen address'),
-  own('dossier_attempts', 'id username address at', true),
-  own('dossier_keys', 'key username hash at tables rows'),
-  own('dossier_tokens', 'id hash username name readOnly createdOn expires lastUsed', true),
-  own('dossier_views', 'id version model name owner role kind query isFirst createdOn updatedOn', true),
-  own('dossier_model_files', 'id model kind content author at', true),
-  own('dossier_migrations', 'id at model steps fileHash', true),
-  { ...own('dossier_renames', 'change model earlier later'), order: ROWID },
-  own('dossier_secrets', 'model field upTo done isOpen'),
-  own('dossier_restores', 'change gap'),
-  own('dossier_changes', 'change model id version operation by at createdBy batch fields was became whole', true),
+  ownTable('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress attributes rightsSince'),
+  ownTable('dossier_former', 'username'),
+  ownTable('dossier_sessions', 'id username createdOn lastSeen address'),
+  ownTable('dossier_attempts', 'id username address at', true),
+  ownTable('dossier_keys', 'key username hash at tables rows'),
+  ownTable('dossier_tokens', 'id hash username name readOnly createdOn expires lastUsed', true),
+  ownTable('dossier_views', 'id version model name owner role kind query isFirst createdOn updatedOn', true),
+  ownTable('dossier_model_files', 'id model kind content author at', true),
+  ownTable('dossier_migrations', 'id at model steps fileHash', true),
+  { ...ownTable('dossier_renames', 'change model earlier later'), order: ROWID },
+  ownTable('dossier_secrets', 'model field upTo done isOpen'),
+  ownTable('dossier_restores', 'change gap'),
+  ownTable('dossier_changes', 'change model id version operation by at createdBy batch fields was became whole', true),
 ]
 
-function own(table: string, names: string, isNumbered = false): CopiedTable {
+function ownTable(table: string, names: string, isNumbered = false): CopiedTable {
   const columns = names.split(' ')
   return { table, columns, order: columns[0] as string, isNumbered }
 }

@@ -48,7 +48,7 @@ export async function createOverview(
   const dialect = db.dialect.tables
   const triggers = await readOwnTriggers(db)
   const plans = await planTables(db, models, triggers, preparation)
-  const unserved = await unservedAmong(db, models, triggers)
+  const unserved = await findUnserved(db, models, triggers)
   const wanted = new Set(requiredTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
   const obsolete = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
   const drafts = await rebuilderFor(dialect).readLeftovers(db)
@@ -93,7 +93,7 @@ async function foreignTables(db: Database, { model, steps }: TablePlan): Promise
   return refusals
 }
 
-async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
+async function findUnserved(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
   const served = new Set(models.map((model) => tableName(model).toLowerCase()))
   const unserved: Unserved[] = []
   const dialect = db.dialect.tables

@@ -12,7 +12,7 @@ import { searchDefinition, searchIndexName } from './search-index.ts'
 
 const SUFFIX = '__words'
 
-/** Whether an index is one of these: `plan.ts` knows nothing of them. */
+/** Whether an index is a trigram index. `plan.ts` must not drop these, because it does not plan them. */
 export const isTrigramIndex = (name: string) => name.endsWith(SUFFIX)
 
 export interface TrigramInput {

@@ -38,7 +38,7 @@ export async function verifyPlan(
           refusals.push(...(await verifyLinks(db, model, source)))
   if (!rebuild) return refusals
   for (const source of isDrafted ? [] : sources) {
-    const ids = source.from === undefined ? [] : await lossy(db, model, source)
+    const ids = source.from === undefined ? [] : await findUnconvertible(db, model, source)
     if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
   for (const { field, column = '', from } of isDrafted ? [] : rebuild.references) {
@@ -47,13 +47,13 @@ export async function verifyPlan(
       continue
     }
     const value = asNumber(nameNow(column), from)
-    const ids = await referringToNothing(db, model, field.reference as Reference, value)
+    const ids = await findDangling(db, model, field.reference as Reference, value)
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${listIds(ids)}.`)
   }
   for (const { column, for: taken } of rebuild.discarded) {
     const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
     const { type } = table.columns.find(({ name }) => name === nameNow(column)) as TableColumn
-    const ids = await matching(db, model, isFilled(nameNow(column), field, type))
+    const ids = await findIds(db, model, isFilled(nameNow(column), field, type))
     if (ids.length === 0) continue
     refusals.push(
       taken === undefined
@@ -79,18 +79,18 @@ function isFilled(column: string, field: Field, type: string): RawBuilder<unknow
 export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
   `"${name}" cannot become ${format ?? type} without loss in the records ${listIds(ids)}.`
 
-async function matching(db: Database, model: Model, condition: RawBuilder<unknown>): Promise<number[]> {
+async function findIds(db: Database, model: Model, condition: RawBuilder<unknown>): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     SELECT "id" FROM ${sql.table(tableName(model))} WHERE ${condition} ORDER BY "id" LIMIT ${MAX_NAMED + 1}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
 /** Records whose value is no id of the referenced table; if that does not exist yet, all records with a value. */
-async function referringToNothing(db: Database, model: Model, { model: name }: Reference, value: Converted) {
+async function findDangling(db: Database, model: Model, { model: name }: Reference, value: Converted) {
   const target = await db.dialect.tables.readTable(db, tableName({ name }))
   const id = value.isText ? sql`CAST("id" AS TEXT)` : sql`"id"`
   const isThere = target ? sql`${value.sql} IN (SELECT ${id} FROM ${sql.table(target.name)})` : sql`1 = 0`
-  return matching(db, model, sql`${value.sql} IS NOT NULL AND NOT ${isThere}`)
+  return findIds(db, model, sql`${value.sql} IS NOT NULL AND NOT ${isThere}`)
 }
 
 interface Converted {
@@ -179,7 +179,11 @@ async function convertedDuplicates(db: Database, model: Model, sources: Source[]
 }
 
 /** Ids of the first records whose value cannot be converted without loss. */
-async function lossy(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<number[]> {
+async function findUnconvertible(
+  db: Database,
+  model: Model,
+  { field, column = '', from = '' }: Source,
+): Promise<number[]> {
   const ids: number[] = []
   for await (const rows of storedRows(db, tableName(model), [column])) {
     for (const { id, [column]: value } of rows)

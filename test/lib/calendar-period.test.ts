@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isZone, PERIODS, periodFinder, periodOf } from '../../src/lib/calendar-period.ts'
+import { createPeriodFinder, formatPeriod, isZone, PERIODS } from '../../src/lib/calendar-period.ts'
 
-const find = periodFinder()
+const find = createPeriodFinder()
 const naive = (moment: string, zone: string) =>
   new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(new Date(moment)).padStart(10, '0')
 
@@ -39,7 +39,7 @@ t.test('periods of a day', async (t) => {
     ['9999-12-31', '9999-12-31', '9999-W52', '9999-12', '9999-Q4', '9999'],
   ] as [string, ...string[]][])
     t.strictSame(
-      PERIODS.map((by) => periodOf(day, by)),
+      PERIODS.map((by) => formatPeriod(day, by)),
       expected,
     )
 })

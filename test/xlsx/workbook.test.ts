@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { momentOfClock, zoneOffset } from '../../src/lib/zoned-time.ts'
+import { parseClockTime, zoneOffset } from '../../src/lib/zoned-time.ts'
 import { preview } from '../../src/records/import/preview.ts'
 import { WorkbookError } from '../../src/xlsx/read-book.ts'
 import { readSheet, SheetFault } from '../../src/xlsx/read-sheet.ts'
@@ -239,7 +239,7 @@ t.test('clock times of a zone', async (t) => {
     ['2026-07-01T10:30Z', undefined],
     ['2026-07-01', undefined],
   ]
-  for (const [text, moment] of moments) t.equal(momentOfClock(text, berlin), moment, text)
+  for (const [text, moment] of moments) t.equal(parseClockTime(text, berlin), moment, text)
 })
 
 t.test('a ZIP file cannot have more than 4 GB', async (t) => {

@@ -62,7 +62,7 @@ export function createOrder(query: AggregateQuery) {
       Object.fromEntries([...new Set(sort.map(({ name }) => name))].map((name, index) => [name, values[index]])),
     /** The rows in their order, after a row that need not be there any more. */
     async sorted(rows: Row[], after: Row | undefined): Promise<Row[]> {
-      const all = await each(rows, toSorted)
+      const all = await mapYielding(rows, toSorted)
       all.sort(compareRows)
       const last = after && toSorted(after)
       return all.filter((one) => !last || compareRows(one, last) > 0).map(({ row }) => row)
@@ -70,8 +70,8 @@ export function createOrder(query: AggregateQuery) {
   }
 }
 
-/** Maps items, and lets others have their turn in between. */
-async function each<Item, Result>(items: Item[], work: (item: Item) => Result): Promise<Result[]> {
+/** Maps items; yields to other requests in between. */
+async function mapYielding<Item, Result>(items: Item[], work: (item: Item) => Result): Promise<Result[]> {
   const yielder = new Yielder()
   const results: Result[] = []
   for (const item of items) {
@@ -82,11 +82,11 @@ async function each<Item, Result>(items: Item[], work: (item: Item) => Result): 
 }
 
 /** Returns the comparable form of a field's value in a row, which is made once, however many conditions ask for it. */
-type Keys = (field: Field) => Comparable
+type ComparableLookup = (field: Field) => Comparable
 
-type Meets = (row: Row, keys: Keys) => boolean
+type RowPredicate = (row: Row, keys: ComparableLookup) => boolean
 
-function comparableKeys(row: Row): Keys {
+function comparableKeys(row: Row): ComparableLookup {
   const made = new Map<string, Comparable>()
   return (field) => {
     const { name } = field
@@ -98,28 +98,28 @@ function comparableKeys(row: Row): Keys {
 /** The rows that meet a condition. As in a search, what is not set meets only those that say so. */
 export async function rowsThatMeet(having: Filter | undefined, rows: Row[]): Promise<Row[]> {
   if (!having) return rows
-  const meets = compiled(having)
-  const isMet = await each(rows, (row) => meets(row, comparableKeys(row)))
+  const meets = compileHaving(having)
+  const isMet = await mapYielding(rows, (row) => meets(row, comparableKeys(row)))
   return rows.filter((_, index) => isMet[index])
 }
 
-function compiled(having: Filter): Meets {
+function compileHaving(having: Filter): RowPredicate {
   if ('all' in having) {
-    const inner = having.all.map(compiled)
+    const inner = having.all.map(compileHaving)
     return (row, keys) => inner.every((meets) => meets(row, keys))
   }
   if ('any' in having) {
-    const inner = having.any.map(compiled)
+    const inner = having.any.map(compileHaving)
     return (row, keys) => inner.some((meets) => meets(row, keys))
   }
   if ('not' in having) {
-    const inner = compiled(having.not)
+    const inner = compileHaving(having.not)
     return (row, keys) => !inner(row, keys)
   }
-  return comparison(having as Comparison)
+  return compileComparison(having as Comparison)
 }
 
-function comparison({ field, operator, values }: Comparison): Meets {
+function compileComparison({ field, operator, values }: Comparison): RowPredicate {
   const { name } = field
   if (operator === 'isSet') return (row) => row[name] !== null
   const stored = values.map((value) => encode(field, value))

@@ -77,14 +77,20 @@ const tooLarge = new Failure(
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
   const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder() }
-  const complete = await fill(expansion, model, rows, paths, budget)
+  const complete = await expandRows(expansion, model, rows, paths, budget)
   // A record counts as often as the answer repeats it.
   if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw tooLarge
   return Math.min(complete, rowsThatFit(rows))
 }
 
 /** Expands the rows in place and returns how many are complete; the others did not fit into the budget. */
-async function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[], budget: Budget): Promise<number> {
+async function expandRows(
+  expansion: Expansion,
+  model: Model,
+  rows: Row[],
+  paths: string[],
+  budget: Budget,
+): Promise<number> {
   let complete = rows.length
   for (const name of topPaths(paths)) {
     const inverse = findInverse(model, name)
@@ -167,7 +173,7 @@ async function addReferring(
   const target = expansion.models.get(inverse.model) as Model
   const { found, isTruncated } = await lookUpReferring(expansion, inverse, rows, below, budget)
   found.forEach(rowDecoder(target))
-  const complete = Math.min(await fill(expansion, target, found, below, budget), rowsThatFit(found))
+  const complete = Math.min(await expandRows(expansion, target, found, below, budget), rowsThatFit(found))
   const isCut = isTruncated || complete < found.length
   const groups = Map.groupBy(found.slice(0, complete), (row) => row.related__of)
   const last = isCut ? (found[complete - 1] as Row).related__of : undefined
@@ -270,7 +276,7 @@ async function readReferred(
   if (budget.left < -MAX_EXPANDED) throw tooLarge
   rows.forEach(rowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
-  const complete = await fill(expansion, model, rows, below, budget)
+  const complete = await expandRows(expansion, model, rows, below, budget)
   const found = new Map<unknown, Row>(rows.slice(0, complete).map((row) => [row.id, row]))
   const last = isTruncated ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
   return { found, omitted: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }

@@ -25,7 +25,7 @@ export interface HistoryPage<Item> {
   data: Item[]
 }
 
-interface Asked {
+interface HistoryPageInput {
   limit: number
   /** number of the change before which the page begins; undefined for the first page */
   after: number | undefined
@@ -37,7 +37,7 @@ interface Asked {
 /** Builds a page. Only calls `count` if needed: a first page without a next one contains all items. */
 export async function createHistoryPage<Item>(
   data: Item[],
-  { limit, after, hasMore, last }: Asked,
+  { limit, after, hasMore, last }: HistoryPageInput,
   count: () => Promise<number>,
 ): Promise<HistoryPage<Item>> {
   const isAll = after === undefined && !hasMore && limit > 0
@@ -55,7 +55,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   // Rules may look at fields that the user does not see.
   const unrestrictedJournal = model.unrestricted ? createJournal(storage, model.unrestricted) : journal
   const names = visibleFields(model).map(({ name }) => name)
-  const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
+  const searchOptions = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
   /** The `delete` change of a record that the user could have read. */
   async function deletion(id: number, user: User): Promise<ChangeRow | undefined> {
@@ -74,7 +74,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       // An erased state is a record without values: it does not tell whose it was.
       records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
     }
-    const parts = { storage: stateStorage(storage, reach, waiting(user)), models: access.models, lastStates }
+    const parts = { storage: stateStorage(storage, reach, searchOptions(user)), models: access.models, lastStates }
     const within = await statesWithin(reach, records, unrestrictedModel(model), parts)
     return within.map((isWithin, index) => isWithin && deletions[index]?.was !== null)
   }
@@ -115,7 +115,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     const last = data.at(-1)?.change
-    return createHistoryPage(data, { limit, after, hasMore, last }, () => journal.total(id, waiting(caller)))
+    return createHistoryPage(data, { limit, after, hasMore, last }, () => journal.total(id, searchOptions(caller)))
   }
 
   /** A record at a former version, even if it has been deleted since. */
@@ -138,7 +138,9 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     current = () => findReadable(id, caller),
   ): Promise<Row> {
     // Rebuilding an old version may take long, so the requests of one user run one at a time.
-    const state = await limits.history.run(caller.username, () => journal.stateAt(id, number, current, waiting(caller)))
+    const state = await limits.history.run(caller.username, () =>
+      journal.stateAt(id, number, current, searchOptions(caller)),
+    )
     if (state) return state
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }
@@ -152,7 +154,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   ) {
     const now = await current()
     if (now?.version === number) return now
-    const state = await journal.stateAt(id, number, current, waiting(caller))
+    const state = await journal.stateAt(id, number, current, searchOptions(caller))
     const fits = (field: Field) =>
       isOfType(field, state?.[field.name] ?? null) || (state?.[field.name] ?? null) === null
     return state && visibleFields(model).every(fits) ? journal.toRecord(state, id, number) : undefined

@@ -52,7 +52,7 @@ export function createRestorer(parts: Dependencies) {
 
   async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
     const deletion = await past.deletion(id, caller)
-    if (deletion && !(await isThere(id))) return recreateDeleted(id, deletion, { version, to }, caller)
+    if (deletion && !(await recordExists(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
     const reach = context.access.reachFor(model, 'update', caller)
     if (!(await findWithin(id, reach))) throw await past.notFoundError(id, caller)
@@ -65,7 +65,7 @@ export function createRestorer(parts: Dependencies) {
     if (to === undefined)
       throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
     const state = await past.stateAt(id, to, caller, () => findWithin(id, reach))
-    const data = { ...written(state), version }
+    const data = { ...restorableData(state), version }
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
     const unit: Unit = { ...units.update(id, version, data, caller), as: 'restore' }
@@ -90,7 +90,7 @@ export function createRestorer(parts: Dependencies) {
     return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
   }
 
-  /** The record comes back as it was last, with all its fields. Of those that the user does not see, nothing is told. */
+  /** Restores the last version with all fields. The answer and the errors omit fields that the user may not see. */
   async function recreateUnrestricted(id: number, last: number, { version, to }: RestoreRequest, caller: Caller) {
     if (to !== undefined && to !== last)
       throw new Failure('FORBIDDEN', 'You may restore its last version only: you may not write all its fields.')
@@ -110,9 +110,9 @@ export function createRestorer(parts: Dependencies) {
     caller: Caller,
     isBack: IsBack = () => false,
   ): Promise<{ unit: Unit; data: Row; next: number }> {
-    const data = written(state)
+    const data = restorableData(state)
     checks.recreate(data)
-    await violations.refuseUnreachable(withoutThoseBack(data, isBack), caller)
+    await violations.refuseUnreachable(omitRestoredReferences(data, isBack), caller)
     const isKnown = (name: string) => name === 'version' || model.fields.some((field) => field.name === name)
     const hidden = Object.keys(state).every(isKnown) ? {} : await hiddenValues(context.storage.db, model, state)
     const next = await past.versionAfter(deletion)
@@ -122,7 +122,7 @@ export function createRestorer(parts: Dependencies) {
   }
 
   /** Data without references to records that come back in the same transaction. */
-  function withoutThoseBack(data: Row, isBack: IsBack): Row {
+  function omitRestoredReferences(data: Row, isBack: IsBack): Row {
     const rest = { ...data }
     for (const field of model.fields) {
       const target = fieldReference(field)
@@ -141,7 +141,7 @@ export function createRestorer(parts: Dependencies) {
       requireRight('delete', caller)
       return { write: await plan.remove(id, version, caller), version }
     }
-    if (undo === 'update') return { write: await planUpdateBack(change, caller, isBack), version: version + 1 }
+    if (undo === 'update') return { write: await planRevertUpdate(change, caller, isBack), version: version + 1 }
     requireRight('create', caller)
     const { unit, data, next } = await planRecreation(id, change, before, caller, isBack)
     const toResult = () => {
@@ -153,17 +153,17 @@ export function createRestorer(parts: Dependencies) {
     return { write, version: next }
   }
 
-  async function planUpdateBack({ id, version, before }: ReversibleChange, caller: Caller, isBack: IsBack) {
+  async function planRevertUpdate({ id, version, before }: ReversibleChange, caller: Caller, isBack: IsBack) {
     requireRight('update', caller)
     const fields = model.fields.filter(({ name, readOnly, writeOnly }) => name in before && !readOnly && !writeOnly)
     const data: Row = { ...Object.fromEntries(fields.map(({ name }) => [name, before[name]])), version }
     checks.update(data)
-    await violations.refuseUnreachable(withoutThoseBack(data, isBack), caller, id)
+    await violations.refuseUnreachable(omitRestoredReferences(data, isBack), caller, id)
     return plan.updateChecked(id, version, data, caller)
   }
 
   /** The data to write for a former state. A field that did not exist then becomes null; a required one is left out. */
-  function written(state: Row): Row {
+  function restorableData(state: Row): Row {
     // `undefined` marks a value that was not kept because the field was a secret then: the field stays as it is.
     const isKnown = (name: string) => !Object.hasOwn(state, name) || state[name] !== undefined
     const isRestored = ({ name, readOnly, writeOnly, required }: Field) =>
@@ -179,7 +179,7 @@ export function createRestorer(parts: Dependencies) {
     )
   }
 
-  async function isThere(id: number): Promise<boolean> {
+  async function recordExists(id: number): Promise<boolean> {
     return (await findWithin(id, ALL)) !== undefined
   }
 

@@ -65,10 +65,10 @@ export function createUndo({
   const recordsOf = (model: Model) => collections.get(model) as Records
 
   return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
-    const changes = await changesWith(change, caller)
+    const changes = await findChangesToUndo(change, caller)
     const undone = changes.map(({ model, id, undo: operation }) => ({ model: model.name, id, operation }))
     if (caller.idempotency?.stored) return undone
-    await requireNobodyElse(changes, caller)
+    await refuseNewReferences(changes, caller)
     const planned = await plan(changes, caller)
     const joined = joinWrites(planned)
     const { steps } = joined
@@ -85,7 +85,7 @@ export function createUndo({
   }
 
   /** The changes to undo, the newest first; but a record comes back before those that refer to it. */
-  async function changesWith(change: number, caller: Caller): Promise<OrderedChange[]> {
+  async function findChangesToUndo(change: number, caller: Caller): Promise<OrderedChange[]> {
     const found = await storage.readOne({ sql: ONE, parameters: [change] })
     const model = models.get(found?.model as string)
     const isSeen = model && (await recordsOf(model).isReadable(found?.id as number, caller))
@@ -105,11 +105,11 @@ export function createUndo({
     // A change that has no effect may still be the last one of its record.
     const newest = new Map<string, number>()
     for (const one of changes) newest.set(keyOf(one), newest.get(keyOf(one)) ?? one.version)
-    return inOrder(changes.filter(hasEffect)).map((one) => ({ ...one, newest: newest.get(keyOf(one)) as number }))
+    return orderChanges(changes.filter(hasEffect)).map((one) => ({ ...one, newest: newest.get(keyOf(one)) as number }))
   }
 
-  /** Records that others have made since must not be deleted or changed along with one whose creation is undone. */
-  async function requireNobodyElse(changes: OrderedChange[], caller: Caller): Promise<void> {
+  /** Throws if a delete would also delete or clear records outside this undo, because they refer to the deleted one. */
+  async function refuseNewReferences(changes: OrderedChange[], caller: Caller): Promise<void> {
     const targets = changes.filter(({ undo }) => undo === 'delete')
     const own = new Set(changes.map(keyOf))
     const others = (await referring(targets, caller)).filter(
@@ -161,7 +161,7 @@ export function createUndo({
       const version = versions.get(keyOf(change)) ?? newest
       const seen = visibleModelsFor(caller).get(model.name) as Model
       const undoing = { ...change, before, version }
-      const next = await at(change, seen, () => recordsOf(model).planUndo(undoing, caller, isBack))
+      const next = await nameRecordOnFailure(change, seen, () => recordsOf(model).planUndo(undoing, caller, isBack))
       versions.set(keyOf(change), next.version)
       planned.push(hideDetails(next.write, seen, change.id))
       if (yielder.isDue) await yielder.yield()
@@ -188,13 +188,13 @@ function withoutForwardReferences(change: OrderedChange, pending: Set<string>): 
   const fields = undo === 'restore' ? model.fields.filter(hasForward) : []
   if (fields.length === 0) return { now: before, later: [] }
   const valuesBy = (value: (field: Field) => unknown) => Object.fromEntries(fields.map((one) => [one.name, value(one)]))
-  const reduced = valuesBy((field) => (field.links ? others(field, before[field.name], isForward) : null))
+  const reduced = valuesBy((field) => (field.links ? idsWithoutLater(field, before[field.name], isForward) : null))
   const complete = valuesBy(({ name }) => before[name])
   return { now: { ...before, ...reduced }, later: [{ ...change, undo: 'update', before: complete }] }
 }
 
-/** The ids in a field that lead to records which are there already. */
-const others = (field: Field, ids: unknown, isLater: (field: Field, id: number) => boolean) =>
+/** The ids in a field without those of records that are restored later. */
+const idsWithoutLater = (field: Field, ids: unknown, isLater: (field: Field, id: number) => boolean) =>
   idsIn(field, ids).filter((id) => !isLater(field, id))
 
 /** A change may have no effect: a record that is written together with others may get only a new version. */
@@ -206,7 +206,7 @@ type OrderedChange = ReversibleChange & { newest: number }
 const keyOf = ({ model, id }: ReversibleChange) => `${model.name} ${id}`
 
 /** Moves a record that comes back before those that refer to it; in a circle, one comes back before the other. */
-function inOrder(changes: ReversibleChange[]): ReversibleChange[] {
+function orderChanges(changes: ReversibleChange[]): ReversibleChange[] {
   const comingBack = new Map(changes.filter(({ undo }) => undo === 'restore').map((change) => [keyOf(change), change]))
   const ordered = new Set<ReversibleChange>()
   const begun = new Set<ReversibleChange>()
@@ -233,7 +233,11 @@ const tooLarge = new Failure(
 const notKept = new Failure('CHANGES_GONE', 'Not all that was changed with it is kept any more.')
 
 /** Runs `work`; a failure that it throws names the record. */
-async function at<Result>(change: ReversibleChange, seen: Model, work: () => Promise<Result>): Promise<Result> {
+async function nameRecordOnFailure<Result>(
+  change: ReversibleChange,
+  seen: Model,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const { model, id } = change
   try {
     return await work()

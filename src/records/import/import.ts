@@ -116,7 +116,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         if (isOtherProcess) await setTimeout(took * GUEST_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
-      if (resumable) await put([], { ...done, isOver: true }, run)
+      if (resumable) await writeSteps([], { ...done, isOver: true }, run)
     } catch (error) {
       throw importInterrupted(error, done)
     }
@@ -132,21 +132,21 @@ export function createImporter({ context, model, plan }: Dependencies) {
       const next = { ...run.done, row: rows.at(-1)?.number as number }
       for (const { kind } of rows) next[kind]++
       try {
-        await put(joined.steps, next, run)
+        await writeSteps(joined.steps, next, run)
         return
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
         const at = joined.changeAt(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
         const mayChange = !isBeyondReach(error, joined.steps) && tries < TRIES
-        if (row && run.key && !row.isStrict && mayChange) await lookAgain(row, run.key, run.user)
+        if (row && run.key && !row.isStrict && mayChange) await refreshTarget(row, run.key, run.user)
         else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error, joined.steps))
         else if (error.kind !== 'busy' || tries === TRIES) throw error
       }
     }
   }
 
-  async function put(written: Step[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
+  async function writeSteps(written: Step[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
     const steps = resumable ? [...written, resumable.step(next)] : written
     try {
       if (steps.length > 0) await storage.write({ shapes, steps, by: user.username, silent: true })
@@ -174,7 +174,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
   }
 
   /** Finds the record that a row updates now, or turns the row into a create. */
-  async function lookAgain(row: CheckedRow, key: Field, user: User): Promise<void> {
+  async function refreshTarget(row: CheckedRow, key: Field, user: User): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
     const reach = access.reachFor(model, 'update', user)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })

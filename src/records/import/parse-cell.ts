@@ -2,7 +2,7 @@ import { type DecimalSign, isoDate, plainNumber, yesOrNo } from '../../lib/cell-
 import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
-import { isClockTime, momentOfClock } from '../../lib/zoned-time.ts'
+import { isClockTime, parseClockTime } from '../../lib/zoned-time.ts'
 import { type Field, ID_FIELD, simpleItems } from '../../model/model.ts'
 import { valueOfTitle } from '../headings.ts'
 
@@ -105,7 +105,7 @@ const wrongSign = (decimal: DecimalSign) => new CellFault(`must be a number with
 function momentValue(cell: string, offset: CellReading['offset']): string | CellFault {
   const text = cell.trim()
   if (!offset) return isClockTime(text) ? new CellFault(NO_ZONE) : cell
-  return momentOfClock(text, offset) ?? cell
+  return parseClockTime(text, offset) ?? cell
 }
 
 const NO_ZONE = 'names no time zone: add Z or +02:00, or give the import a zone, such as zone=Europe/Oslo'

@@ -60,11 +60,11 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
   function parseRow({ line, values }: FileRow): ParsedRow {
     const made: ParsedRow = { line, data: {}, named: [], id: null, version: null, isWrong: false }
     if (values instanceof CellFault) wrong(made, '', values.why)
-    else for (const [name, given] of Object.entries(values)) take(made, name, given)
+    else for (const [name, given] of Object.entries(values)) parseColumnValue(made, name, given)
     return made
   }
 
-  function take(into: ParsedRow, name: string, given: unknown): void {
+  function parseColumnValue(into: ParsedRow, name: string, given: unknown): void {
     const column = columns.get(name) ?? parseColumn(name, model, models)
     columns.set(name, column)
     if (column instanceof CellFault) {
@@ -79,7 +79,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     const value = id ? Number(id[1]) : isTable ? valueIn(used, given as Cell) : given
     const fault = value instanceof CellFault ? value.why : faultIn(into, used, value)
     if (fault) wrong(into, name, given instanceof CellFault ? fault : withValue(fault, given))
-    else put(into, used, value)
+    else storeValue(into, used, value)
   }
 
   function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {
@@ -98,7 +98,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }
 
-  function put(into: ParsedRow, column: NamedColumn, value: unknown): void {
+  function storeValue(into: ParsedRow, column: NamedColumn, value: unknown): void {
     const { field, target } = column
     if (field === ID) into.id = value as number | null
     else if (field === VERSION) into.version = value as number | null

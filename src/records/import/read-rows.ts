@@ -69,7 +69,7 @@ async function* sheetRows(
     for await (const row of readSheet(file, { onBytes, longest })) {
       line = row.number
       const record = row.cells.map(sheetCell)
-      if (header) yield { line, values: byName(header, sized(record, header.cells)) }
+      if (header) yield { line, values: byName(header, padCells(record, header.cells)) }
       else {
         header = namesIn(record, columns)
         onColumns(header.names.map(({ name }) => name))
@@ -87,7 +87,7 @@ function sheetCell(value: SheetValue): Cell {
 }
 
 /** A row ends with its last cell that is not empty. */
-function sized(record: Cell[], cells: number): Cell[] {
+function padCells(record: Cell[], cells: number): Cell[] {
   const filled = record.findLastIndex((cell) => cell !== '') + 1
   return Array.from({ length: Math.max(cells, filled) }, (_, index) => record[index] ?? '')
 }

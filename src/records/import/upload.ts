@@ -43,13 +43,13 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
   }
 }
 
-/** A stream behind another one. It fails with that one, in the words of `fault` if that one has none of its own. */
+/** Pipes `source` through `next`. If either fails, so does the result: with `fault`, if given, unless it was a Failure. */
 function through(source: Readable, next: Transform, fault?: Failure): Readable {
   const end = new PassThrough()
   const fail = (error: Error) => end.destroy(error instanceof Failure ? error : (fault ?? error))
   next.on('error', fail)
   finished(source, (error) => error && fail(error))
-  // Whoever reads it gets the error. After that, it matters to nobody.
+  // The reader of `end` handles the error. Without this listener, an error after the reader has left would be uncaught.
   end.on('error', () => {})
   end.on('close', () => next.destroy())
   source.pipe(next).pipe(end)

@@ -91,7 +91,7 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
   return { written, merged, replay }
 }
 
-/** The last step returns the written row, but for the one that checks it. */
+/** The last step that is not a reach check returns the written row. */
 const rowIn = (rows: Row[][]) => rows.findLast((one) => !isReachAnswer(one))?.[0] as StoredRecord
 
 const toStub = ({ id, version }: StoredRecord): StoredRecord => ({ id, version })

@@ -180,18 +180,18 @@ async function withPlaces<Result>(children: Child[], work: () => Promise<Result>
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const all = error instanceof InvalidOperations ? error.all : [error]
-    throw joined(all.map((one) => placed(one, children)))
+    throw joinFailures(all.map((one) => locateFailure(one, children)))
   }
 }
 
-function placed({ code, message, details: { at: index, ...details } }: Failure, children: Child[]): Failure {
+function locateFailure({ code, message, details: { at: index, ...details } }: Failure, children: Child[]): Failure {
   const child = children[Number(index) - 1]
   const alone = new Failure(code, message, details)
   return child ? withPlace(alone, child.place) : alone
 }
 
 /** One failure with the faults of all: whoever filled in a form wants to see them together. */
-function joined(failures: Failure[]): Failure {
+function joinFailures(failures: Failure[]): Failure {
   const [{ code, details }] = failures as [Failure]
   const message = failures.map((one) => one.message).join(' ')
   const errors = Object.fromEntries(failures.flatMap((one) => Object.entries(one.details.errors ?? {})))

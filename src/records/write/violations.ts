@@ -176,7 +176,7 @@ async function refersAlready(
 async function missingAmong(context: CheckContext, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { field, model, ids } of references) {
-    const there = await idsThere(context, context.models.get(model) as Model, reachFor(model), ids)
+    const there = await findExistingIds(context, context.models.get(model) as Model, reachFor(model), ids)
     const missing = ids.find((id) => !there.has(id))
     if (missing !== undefined) errors[field.name] = `there is no ${model} with the id ${missing}`
   }
@@ -206,7 +206,7 @@ async function refersTo(context: CheckContext, model: Model, reach: Reach, field
 }
 
 /** Those of some records that exist within reach. */
-async function idsThere({ storage, statements }: CheckContext, model: Model, reach: Reach, ids: number[]) {
+async function findExistingIds({ storage, statements }: CheckContext, model: Model, reach: Reach, ids: number[]) {
   const given = { id: 0, ids, reach }
   const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
   const statement = statements(`${model.name} ${reach.sqlKey} ids`, given, () =>

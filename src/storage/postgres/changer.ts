@@ -16,7 +16,7 @@ const LOCK_MS = 500
 const NO_LIMITS = 'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0'
 
 /** Statements before and after a job, by its mode. */
-const AROUND = {
+const JOB_STATEMENTS = {
   // If two nodes change tables, one waits for the other.
   transaction: (lockMs: number) => [
     `${NO_LIMITS}; BEGIN; SET LOCAL lock_timeout = ${lockMs}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`,
@@ -36,17 +36,17 @@ export async function change<Input, Result>(
   input: Input,
   { lockMs = LOCK_MS, signal }: ChangeOptions,
 ): Promise<Result> {
-  const [before, after] = AROUND[job.mode ?? 'transaction'](lockMs) as [string, string]
+  const [before, after] = JOB_STATEMENTS[job.mode ?? 'transaction'](lockMs) as [string, string]
   const carryOut = async (connection: Connection) => {
     const { [job.name]: run } = await import(job.module)
-    const say = (sql: string) => connection.runUnprepared({ sql, parameters: [] })
-    await say(before)
+    const runSql = (sql: string) => connection.runUnprepared({ sql, parameters: [] })
+    await runSql(before)
     const execute = (query: { sql: string; parameters: readonly unknown[] }) =>
       connection.runUnprepared(query).catch((error) => {
         throw toFault(error)
       })
     const result: Result = await run(createDatabase(execute), input)
-    await say(after)
+    await runSql(after)
     return result
   }
   const withAbort = (connection: Connection) => {

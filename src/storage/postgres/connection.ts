@@ -88,7 +88,7 @@ export class Connection {
   }
 
   /** Like `runAll`, for statements that are unlikely to come again: they are not kept prepared. */
-  runAllOnce(statements: Statement[]): Promise<QueryResult> {
+  runAllUnprepared(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(
       statements.map(({ sql, parameters }) => ({ name: '', text: numberPlaceholders(sql), parameters })),
     )

@@ -134,7 +134,7 @@ class PostgresStorage implements Storage {
   }
 
   shape(table: string): string | undefined {
-    return this.#shapes.of(table)
+    return this.#shapes.get(table)
   }
 
   refreshShapes(): Promise<void> {

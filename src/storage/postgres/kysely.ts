@@ -2,10 +2,10 @@ import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'ky
 import { createKysely, type Execute, type KyselyParts } from '../kysely.ts'
 import { DIALECT } from './dialect.ts'
 
-const SPEECH: KyselyParts = {
+const KYSELY_PARTS: KyselyParts = {
   createAdapter: () => new PostgresAdapter(),
   createIntrospector: (db) => new PostgresIntrospector(db),
   createQueryCompiler: () => new PostgresQueryCompiler(),
 }
 
-export const createDatabase = (execute: Execute) => createKysely(SPEECH, DIALECT, execute)
+export const createDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)

@@ -120,7 +120,7 @@ export class Reader {
     this.#waiting++
     try {
       const connection = await this.#patient.get()
-      const { error, results } = await connection.runAllOnce([statement, READ_SHAPES])
+      const { error, results } = await connection.runAllUnprepared([statement, READ_SHAPES])
       if (error) throw error
       const [rows, shapes] = results as [Row[], Row[]]
       requireUnchangedShapes(shapes, known)

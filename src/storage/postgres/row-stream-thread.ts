@@ -14,21 +14,21 @@ const { url, cancelledId, task } = workerData as RowStreamTask & { url: string }
 async function* readRows(): AsyncGenerator<Row> {
   const connection = await Connection.open(url)
   try {
-    yield* ofOneMoment(connection)
+    yield* readSnapshotRows(connection)
   } finally {
     await connection.close()
   }
 }
 
-async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
-  const say = (sql: string, parameters: readonly unknown[] = []) => connection.runUnprepared({ sql, parameters })
+async function* readSnapshotRows(connection: Connection): AsyncGenerator<Row> {
+  const runSql = (sql: string, parameters: readonly unknown[] = []) => connection.runUnprepared({ sql, parameters })
   const deadline = performance.now() + task.ms
-  await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  await runSql('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   requireExpectedShapes(await connection.runUnprepared(READ_SHAPES), task.shapes)
-  await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
-  await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
+  await runSql(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
+  await runSql(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
   for (let isOver = false; !isOver; ) {
-    const rows = await say(`FETCH ${ROWS} FROM walk`)
+    const rows = await runSql(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
       if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
       if (performance.now() > deadline) throw new StorageFault('slow', 'It took too long.')

@@ -86,9 +86,9 @@ export class PostgresSearcher implements Searcher {
     tries = 1,
   ): Promise<SearchResult> {
     const timeout = Math.max(1, Math.ceil(ms))
-    const say = (sql: string) => ({ sql, parameters: [] })
-    const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
-    const searched = connection.runAllOnce([...limits, READ_SHAPES, statement])
+    const toStatement = (sql: string) => ({ sql, parameters: [] })
+    const limits = [toStatement('BEGIN READ ONLY'), toStatement(`SET LOCAL statement_timeout = ${timeout}`)]
+    const searched = connection.runAllUnprepared([...limits, READ_SHAPES, statement])
     // The timeout holds for the ROLLBACK too. If it fails, the connection is still in the transaction: it is given up.
     await connection.run(ROLLBACK).catch(() => connection.destroy())
     const { results, error } = await searched

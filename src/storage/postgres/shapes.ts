@@ -42,7 +42,7 @@ export class Shapes {
     if (hasChanged) this.#reader.renew()
   }
 
-  of(table: string): string | undefined {
+  get(table: string): string | undefined {
     return this.#known.get(table) as string | undefined
   }
 

@@ -31,7 +31,7 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     read: (statement) => reader.all(statement),
     readOne: (statement) => reader.first(statement),
     readUpTo: (statement, bytes) => reader.upTo(statement, bytes),
-    shape: (table) => shapes.of(table),
+    shape: (table) => shapes.get(table),
     refreshShapes: () => shapes.refresh(),
     assumeShapes: (assumed) => shapes.assume(assumed),
     snapshotId: () => reader.snapshotId(),

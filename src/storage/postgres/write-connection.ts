@@ -30,7 +30,7 @@ const GROUP_TRIES = 4
 /** Attempts to write a unit that fails with an error after which a retry may succeed, such as a deadlock. */
 const TRIES = 5
 
-/** Whether a unit can share a transaction with others: a single step, without the options that `#together` lacks. */
+/** Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks. */
 export const isPlain = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
 
@@ -54,16 +54,16 @@ export class WriteConnection {
     if (units.length === 1 || remainingTries === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
-      const { outcomes, failed, lockedTable, error } = await this.#together(units, await this.#connect(), begin)
+      const { outcomes, failed, lockedTable, error } = await this.#writeTogether(units, await this.#connect(), begin)
       if (outcomes) return outcomes
       if (lockedTable !== undefined) return await this.#writeOthers(lockedTable, units, remainingTries, begin, error)
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
       const others = await this.group(units.toSpliced(failed, 1), remainingTries - 1, again)
-      return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
+      return others.toSpliced(failed, 0, await this.#writeAlone(units[failed] as Unit, again))
     } catch (error) {
       // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
-      return units.map(() => ({ error: error instanceof StorageFault ? error : inDoubt(error) }))
+      return units.map(() => ({ error: error instanceof StorageFault ? error : commitUnknownFault(error) }))
     }
   }
 
@@ -80,12 +80,12 @@ export class WriteConnection {
 
   async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitResult[]> {
     const outcomes: UnitResult[] = []
-    for (const unit of units) outcomes.push(await this.#alone(unit, begin))
+    for (const unit of units) outcomes.push(await this.#writeAlone(unit, begin))
     return outcomes
   }
 
   /** Returns the outcomes; or, if the server rejected the transaction, the error and its unit's index, if known. */
-  async #together(
+  async #writeTogether(
     units: Unit[],
     connection: Connection,
     begin: Statement[],
@@ -121,7 +121,7 @@ export class WriteConnection {
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
-  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitResult> {
+  async #writeAlone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitResult> {
     const progress = { isCommitting: false }
     try {
       return { rows: await this.#carryOut(unit, begin, progress) }
@@ -132,7 +132,7 @@ export class WriteConnection {
       if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
     this.retries++
-    return this.#alone(unit, begin, tries + 1)
+    return this.#writeAlone(unit, begin, tries + 1)
   }
 
   async #carryOut(unit: Unit, begin: Statement[], progress: { isCommitting: boolean }): Promise<Row[][]> {
@@ -155,7 +155,7 @@ export class WriteConnection {
     try {
       await connection.run(COMMIT)
     } catch (error) {
-      throw isRejectedByServer(error) ? error : inDoubt(error)
+      throw isRejectedByServer(error) ? error : commitUnknownFault(error)
     }
     return silent ? [] : results
   }
@@ -213,13 +213,13 @@ export class WriteConnection {
 
 const missed = (step: number) => new StorageFault('no-row', 'A step has found nothing.', { step })
 
-const inDoubt = (error: unknown) =>
+const commitUnknownFault = (error: unknown) =>
   new StorageFault(
     'commit-unknown',
     `The connection was lost before it was known whether this was written (${(error as Error).message}).`,
   )
 
-/** Adds the index of the step to a fault. Errors that `#alone` may retry stay as they are. */
+/** Adds the index of the step to a fault. Errors that `#writeAlone` may retry stay as they are. */
 function atStep(error: unknown, step: number): unknown {
   const fault = toFault(error)
   if (!(fault instanceof StorageFault) || isRetryable(error) || isConnectionLost(error)) return error

@@ -44,14 +44,14 @@ export const DIALECT: Dialect = {
     const pattern = containsPattern(word)
     // White space counts only where there is some in the word.
     if (word.includes(' ')) return texts.map((text) => DIALECT.like(text, pattern))
-    const isOther = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <> length(${text})`
-    const isOwn = (text: RawBuilder<unknown>) => sql`dossier_like(${text}, ${pattern})`
-    if (!isAscii(word)) return texts.map((text) => sql`${isOther(text)} AND ${isOwn(text)}`)
+    const isNotAscii = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <> length(${text})`
+    const matchesFolded = (text: RawBuilder<unknown>) => sql`dossier_like(${text}, ${pattern})`
+    if (!isAscii(word)) return texts.map((text) => sql`${isNotAscii(text)} AND ${matchesFolded(text)}`)
     const isShort = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <= ${sql.lit(SHORT)}`
     // A text that contains the word as it stands contains it folded as well.
     return [
       ...texts.map((text) => sql`${isShort(text)} AND ${text} LIKE ${pattern} ESCAPE '\\'`),
-      ...texts.map((text) => sql`(NOT ${isShort(text)} OR ${isOther(text)}) AND ${isOwn(text)}`),
+      ...texts.map((text) => sql`(NOT ${isShort(text)} OR ${isNotAscii(text)}) AND ${matchesFolded(text)}`),
     ]
   },
 

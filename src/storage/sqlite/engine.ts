@@ -233,7 +233,7 @@ class SqliteStorage implements Storage {
   async #close(): Promise<void> {
     this.#checkpointer.close()
     await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
-    await this.#writeQueue.drained()
+    await this.#writeQueue.waitUntilDrained()
     this.#reader.close()
     await this.#writeQueue.close()
   }

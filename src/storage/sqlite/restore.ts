@@ -29,7 +29,7 @@ import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 export function restoreDatabase(dataDir: string, copy: string): string | undefined {
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
   const file = databaseFile(dataDir)
-  if (existsSync(file)) takeAlone(file)
+  if (existsSync(file)) requireExclusiveAccess(file)
   const draft = `${file}.restoring`
   try {
     makeFolder(dataDir)
@@ -93,12 +93,12 @@ function advanceNumbers(draft: string, file: string): void {
   try {
     migrateSchema(copy)
     const own = lastChange(copy)
-    const lost = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
+    const lost = existsSync(file) ? readLastNumbers(file, own) : { last: 0, isLater: false }
     if (lost.isLater) copy.prepare('ATTACH DATABASE ? AS lost').run(file)
     const gap = gapNow()
     const advance = copy.transaction(() => {
-      const given = Math.max(own?.change ?? 0, lost.last, readSequence(copy, 'main', 'dossier_changes'))
-      setSequence(copy, 'dossier_changes', given + (lost.isLater ? 1 : gap))
+      const lastUsed = Math.max(own?.change ?? 0, lost.last, readSequence(copy, 'main', 'dossier_changes'))
+      setSequence(copy, 'dossier_changes', lastUsed + (lost.isLater ? 1 : gap))
       copy.prepare('INSERT INTO dossier_restores (change, gap) VALUES (?, ?)').run(own?.change ?? 0, gap)
       for (const table of copy.prepare(MODEL_TABLES).pluck().all() as string[]) {
         const last = readSequence(copy, 'main', table)
@@ -161,7 +161,7 @@ interface LastChange {
 }
 
 /** Last change number of the replaced database. `isLater` is true if it also has the copy's last change. */
-function numbersIn(file: string, own: LastChange | undefined): { last: number; isLater: boolean } {
+function readLastNumbers(file: string, own: LastChange | undefined): { last: number; isLater: boolean } {
   const database = new Sqlite(file, { readonly: true })
   const numbers = { last: 0, isLater: false }
   try {
@@ -181,7 +181,7 @@ const lastChange = (database: Sqlite.Database) =>
     | undefined
 
 /** Throws if another process uses the database, and copies the log into the file. A damaged one stays as it is. */
-function takeAlone(file: string): void {
+function requireExclusiveAccess(file: string): void {
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(file, { timeout: 0 })

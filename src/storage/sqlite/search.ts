@@ -1,5 +1,5 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import { type Period, periodFinder } from '../../lib/calendar-period.ts'
+import { createPeriodFinder, type Period } from '../../lib/calendar-period.ts'
 import { DecimalSum } from '../../lib/decimal-sum.ts'
 import { fold } from '../../lib/fold.ts'
 import { nameRank } from '../../lib/search-words.ts'
@@ -29,7 +29,7 @@ export class Search {
     this.#statements = new Statements(sqlite)
     this.#cancelledId = cancelledId
     sqlite.function('dossier_alive', () => {
-      this.#stayAlive()
+      this.#throwIfEnded()
       return 1
     })
     sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) =>
@@ -38,7 +38,7 @@ export class Search {
     sqlite.function('dossier_name_rank', { deterministic: true }, (name: unknown, text: unknown) =>
       nameRank(this.#fold(String(name ?? '')), text as string),
     )
-    const period = periodFinder()
+    const period = createPeriodFinder()
     sqlite.function('dossier_period', { deterministic: true }, (value: unknown, by: unknown, zone: unknown) =>
       value === null ? null : period(value as string, by as Period, zone as string),
     )
@@ -62,13 +62,13 @@ export class Search {
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
     this.#deadline = performance.now() + task.ms
-    this.#stayAlive()
+    this.#throwIfEnded()
     this.#statements.prepare('begin').run()
     try {
       this.#checkShapes(task)
       for (const row of this.#statements.prepare(task.sql).iterate(task.parameters) as Iterable<Row>) {
         yield row
-        this.#stayAlive()
+        this.#throwIfEnded()
       }
     } finally {
       endRead(this.#sqlite)
@@ -84,7 +84,7 @@ export class Search {
   }
 
   /** Called in the middle of a statement, which it ends by throwing. */
-  #stayAlive() {
+  #throwIfEnded() {
     if (Atomics.load(this.#cancelledId, 0) === this.#task?.id) throw cancelled()
     if (performance.now() > this.#deadline) throw new StorageFault('slow', 'The search took too long.')
   }
@@ -94,7 +94,7 @@ export class Search {
     if (!matches) {
       matches = likeMatcher(
         pattern,
-        () => this.#stayAlive(),
+        () => this.#throwIfEnded(),
         (text) => this.#fold(text),
       )
       this.#matchers.set(pattern, matches)
@@ -105,7 +105,7 @@ export class Search {
   /** Several words are looked for in the same texts: long ones are folded once. */
   #fold(text: string): string {
     if (text.length < LONG) return fold(text)
-    this.#stayAlive()
+    this.#throwIfEnded()
     const known = this.#folded.find((one) => one.text === text)
     if (known) return known.folded
     const folded = fold(text)

@@ -27,7 +27,7 @@ export const WORD_INDEX: WordIndexDialect = {
     if (short.length > 0) return { ids: proposedByShort(index, table, short, wanted), mayBeMost: wanted.length === 0 }
     const some = sql.table(index)
     const matching = sql`${some} WHERE ${some} MATCH ${wanted.map(quoted).join(' AND ')}`
-    return { ids: withOthers(matching, sql`filled`, table), mayBeMost: false }
+    return { ids: withUnindexed(matching, sql`filled`, table), mayBeMost: false }
   },
 }
 
@@ -37,7 +37,7 @@ const trigramsOf = (index: string) => `${index}_trigrams`
 const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`
 
 /** Records that match, and those that are not in the index yet. In the order of ids all are merged as they are read. */
-const withOthers = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, table: string) =>
+const withUnindexed = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, table: string) =>
   sql`SELECT rowid AS proposed__id FROM ${matching}
     UNION SELECT id FROM dossier_unsearched WHERE tbl = ${table}
     UNION SELECT "id" FROM ${sql.table(table)}
@@ -96,7 +96,7 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
         (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${alsoRequired} AS words FROM ${found(nth)}
         WHERE ${sql.lit(nth)} = (SELECT nth FROM best)`,
       )} ${withoutShort})
-    ${withOthers(
+    ${withUnindexed(
       sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_BETWEEN)} <> 0 OR ${ALIVE})`,
       filled,
       table,
@@ -127,7 +127,7 @@ function lookFor(word: string, nth: number, vocabulary: RawBuilder<unknown>): Ra
   ]
 }
 
-/** As FTS5 writes it. */
+/** A text as FTS5 stores it in its index: noncharacters are replaced by U+FFFD. */
 const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
 
 /** Not before what can follow in a trigram. */

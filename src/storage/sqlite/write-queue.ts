@@ -61,16 +61,16 @@ export class WriteQueue {
 
   /** Runs a job. `beforeCommit` is called when the job is done; no other write can happen before the commit. */
   change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => Promise<void>): Promise<Result> {
-    return this.#between({ job, input }, beforeCommit)
+    return this.#queueRequest({ job, input }, beforeCommit)
   }
 
   /** Truncates the write-ahead log; resolves with false if a reader still needs it. */
   truncateLog(): Promise<boolean> {
-    return this.#between({ truncateLog: true })
+    return this.#queueRequest({ truncateLog: true })
   }
 
   /** Sends a request between two groups. */
-  #between<Result>(question: WriterRequest, beforeCommit?: () => Promise<void>): Promise<Result> {
+  #queueRequest<Result>(question: WriterRequest, beforeCommit?: () => Promise<void>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() =>
         this.#ask(question, (answer) => {
@@ -90,7 +90,7 @@ export class WriteQueue {
   }
 
   /** Resolves when all units are written and answered. */
-  async drained(): Promise<void> {
+  async waitUntilDrained(): Promise<void> {
     if (this.#underWay || this.#pending.size > 0)
       await new Promise<void>((resolve) => {
         this.#idle = resolve

@@ -53,7 +53,7 @@ export class Writer {
   /** Units that arrived together share one transaction and one fsync; a unit that fails does not affect the others. */
   group(units: Unit[]): GroupOutcome {
     try {
-      return this.#together(units)
+      return this.#writeTogether(units)
     } catch (error) {
       const failure = serializeError(toFault(error))
       const isAlone = units.length === 1 || (failure.kind === 'fault' && failure.fault === 'busy')
@@ -107,7 +107,7 @@ export class Writer {
     this.#sqlite.close()
   }
 
-  #together(units: Unit[]): GroupOutcome {
+  #writeTogether(units: Unit[]): GroupOutcome {
     try {
       this.#statements.prepare('begin immediate').run()
       this.#acting = {}

@@ -9,7 +9,7 @@ import { MAX_NAMED } from '../stored-rows.ts'
 import { createUniqueIndex } from '../unique.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
-  beginAll,
+  createDraftTables,
   type Draft,
   discardDrafts,
   draftedLink,
@@ -36,7 +36,7 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
 
   async begin(db, models, token) {
     const isMadeByHand = async (table: string) => (await dialect.readHandMade(db, table)).length > 0
-    const drafts = await beginAll(db, models, token, isMadeByHand)
+    const drafts = await createDraftTables(db, models, token, isMadeByHand)
     for (const { model } of drafts) await execute(db, dialect.copyGrants(tableName(model), draftName(model)))
     return drafts
   },
@@ -89,7 +89,7 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
       for (const step of steps)
         if (step.kind === 'rebuild')
           for (const { field } of step.rebuild.references)
-            reasons.push(...(await danglingIn(db, model, field.name, field.reference as Reference)))
+            reasons.push(...(await describeDangling(db, model, field.name, field.reference as Reference)))
     if (reasons.length > 0) throw new Refused(reasons)
   },
 })
@@ -145,7 +145,7 @@ async function swapIn(db: Database, { model }: Draft, dialect: ConcurrentCopyDia
   for (const { add } of referring) await execute(db, add)
 }
 
-async function danglingIn(db: Database, model: Model, field: string, reference: Reference): Promise<string[]> {
+async function describeDangling(db: Database, model: Model, field: string, reference: Reference): Promise<string[]> {
   const [table, target] = [tableName(model), tableName({ name: reference.model })]
   const { rows } = await sql<{ id: number }>`
     SELECT "id" FROM ${sql.table(table)} AS referring

@@ -27,11 +27,11 @@ export async function fillPortion(db: Database, { draft, rows }: { draft: Draft;
 /** Throws a `Refused` that names records with duplicate values. Copies all records at once, which is rarely needed. */
 export async function refuseDuplicates(db: Database, drafts: Draft[]): Promise<void> {
   const reasons: string[] = []
-  for (const draft of drafts) reasons.push(...(await sharedIn(db, draft)))
+  for (const draft of drafts) reasons.push(...(await describeDraftDuplicates(db, draft)))
   throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')
 }
 
-async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
+async function describeDraftDuplicates(db: Database, draft: Draft): Promise<string[]> {
   const { model } = draft
   const table = draftName(model)
   const uniques = modelIndexes(model, db.dialect.tables).filter(({ unique }) => unique)

@@ -66,7 +66,7 @@ export const draftedLink = (draft: Draft | undefined) => (field: Field) =>
   draft?.rebuild.linked.some(({ name }) => name === field.name) ? draftLinkName(draft.model, field) : undefined
 
 /** Creates empty drafts of all tables that have to be rebuilt, except those that `isExcepted` selects. */
-export async function beginAll(
+export async function createDraftTables(
   db: Database,
   models: Model[],
   token: string,

@@ -7,7 +7,7 @@ import type { TablePlan } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
-  beginAll,
+  createDraftTables,
   type Draft,
   discardDrafts,
   draftedLink,
@@ -35,7 +35,7 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
 
   async begin(db, models, token) {
     await requireNobodyCopies(db)
-    return beginAll(db, models, token, undefined, isBuiltLater)
+    return createDraftTables(db, models, token, undefined, isBuiltLater)
   },
 
   readLeftovers: readDrafts,
