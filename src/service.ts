@@ -290,9 +290,10 @@ export class Service {
   async #tryAgain(): Promise<void> {
     const models = await loadModels(this.config.MODELS_DIR, { signal: this.#stopping.signal }).catch(() => [])
     // If another process has changed the tables since, only a SIGHUP brings them back.
-    const isAlone = await areShapesKnown(this.storage.db, [...this.#app.models.values()])
+    const isAlone =
+      !this.#stopping.signal.aborted && (await areShapesKnown(this.storage.db, [...this.#app.models.values()]))
     if (isAlone && (this.#isDatabaseUnavailable || modelsFingerprint(models) === this.#loadedFingerprint))
       await this.reload()
-    else this.#status.retryLater()
+    else if (!this.#stopping.signal.aborted) this.#status.retryLater()
   }
 }

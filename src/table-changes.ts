@@ -36,9 +36,9 @@ export class TableChanges {
     const { db } = storage
     const examine = async () => {
       const overview = await createOverview(db, models)
-      const existingModels = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
+      const unchangedModels = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
       const miscounted: string[] = []
-      for (const model of existingModels) if (await isMiscounted(db, model)) miscounted.push(model.name)
+      for (const model of unchangedModels) if (await isMiscounted(db, model)) miscounted.push(model.name)
       return { overview, miscounted }
     }
     // A table cannot be read while another node changes it: the start waits for that.

@@ -14,7 +14,7 @@ export async function loadModelsWithRetry(folder: string, options?: ReadOptions)
   try {
     return await loadModels(folder, options)
   } catch {
-    await setTimeout(SECOND_READ_MS)
+    await setTimeout(SECOND_READ_MS, undefined, options)
     return loadModels(folder, options)
   }
 }

@@ -53,7 +53,7 @@ function replaceBoundValues(condition: Condition, bind: BindValue): Condition {
   return { toOperationNode: () => node } as unknown as Condition
 }
 
-/** The bound values of a condition, in the order in which `rebound` numbers them. */
+/** The bound values of a condition, in the order in which `replaceBoundValues` numbers them. */
 export function boundValues(condition: Condition): unknown[] {
   const values: unknown[] = []
   mapBoundValues(condition.toOperationNode(), (value) => values.push(value))

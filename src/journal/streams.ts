@@ -90,7 +90,7 @@ export class Streams {
     const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
-    // Starts no later than `newest`: a change with a higher number may be committed before one with a lower number.
+    // By default at `newest`, or at `#lastSent` if that is later by now: up to there, no change can still be committed.
     const position = since ?? Math.max(this.#lastSent, newest)
     const isLive = position === this.#lastSent
     const stream: Stream = {

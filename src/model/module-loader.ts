@@ -5,7 +5,7 @@ import type { ModuleAnswer, ModuleTask } from './module-thread.ts'
 
 /** How long a module may take until it has exported its model. */
 const LIMIT_MS = 5000
-/** Of a folder with more modules that do not end, the rest is not loaded: a load has an end. */
+/** After so many waits in vain, no other module of the folder is loaded: a load has an end. */
 const MAX_LATE = 3
 
 const STOPPED = { fault: 'The module was not loaded: the service stops.' }
@@ -23,7 +23,7 @@ export interface LoadedModule {
 export class ModuleLoader {
   readonly #signal: AbortSignal | undefined
   readonly #limitMs: number
-  /** how many modules have not ended in time */
+  /** how often a module has not ended in time */
   #late = 0
   #thread: Worker | undefined
   /** ends the wait for the module that is being loaded */
@@ -37,6 +37,7 @@ export class ModuleLoader {
 
   /** Evaluates these very bytes as the module at `path`. */
   async load(path: string, source: Uint8Array): Promise<LoadedModule> {
+    if (this.#late >= MAX_LATE) throw new Error('The module was not loaded: others before it did not end.')
     const isFirst = this.#thread === undefined
     let answer = await this.#ask({ path, source })
     // It may be the fault of a module before this one: of what it left running, or has changed.
@@ -56,7 +57,6 @@ export class ModuleLoader {
 
   async #ask(task: ModuleTask): Promise<ModuleAnswer> {
     if (this.#signal?.aborted) return STOPPED
-    if (this.#late >= MAX_LATE) return { fault: `The module was not loaded: ${MAX_LATE} times, one did not end.` }
     this.#thread ??= this.#start()
     const { promise, resolve } = Promise.withResolvers<ModuleAnswer | 'late'>()
     this.#settle = resolve
@@ -80,7 +80,8 @@ export class ModuleLoader {
       this.#thread = undefined
       this.#settle({ fault })
     }
-    thread.on('message', (answer: ModuleAnswer) => this.#settle(answer))
+    // An answer that comes after its time is up is not that of the next module.
+    thread.on('message', (answer: ModuleAnswer) => this.#thread === thread && this.#settle(answer))
     thread.on('error', (error) => onEnd(`The module failed: ${errorText(error)}`))
     thread.on('exit', () => onEnd('The module ended its process. It must only export a model.'))
     return thread
