@@ -14,8 +14,13 @@ const DROPPED = 499
 /** Metrics for Prometheus, for admins and for clients with METRICS_TOKEN. */
 async function metrics(app: FastifyInstance) {
   app.onEnded(({ method, routeOptions }, { statusCode, elapsedTime: ms }, isDropped) => {
-    app.metrics.answered({ method, route: routeOptions.url ?? 'none', status: isDropped ? DROPPED : statusCode, ms })
-    if (isDropped) app.metrics.dropped()
+    app.metrics.countAnswered({
+      method,
+      route: routeOptions.url ?? 'none',
+      status: isDropped ? DROPPED : statusCode,
+      ms,
+    })
+    if (isDropped) app.metrics.countDropped()
   })
 
   app.get(

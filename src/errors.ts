@@ -91,7 +91,7 @@ function bounded(errors: Record<string, string>): Record<string, string> {
 export const unavailable = (message: string, seconds = 1) =>
   new Failure('UNAVAILABLE', message, { headers: { 'retry-after': String(seconds) } })
 
-/** Answer to requests that are rejected under overload. */
+/** Answer to requests that are shed under overload. */
 export const OVERLOADED = unavailable('The service is overloaded. Try again in a moment.')
 
 /** Answer to requests that meet tables of other models than those that are served. */

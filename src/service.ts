@@ -80,7 +80,7 @@ export class Service {
     const count = countThreads(config, this.#log)
     const storageEvents: StorageEvents = {
       onCommit: (units, ms) => {
-        this.#metrics.commit(units, ms)
+        this.#metrics.observeCommit(units, ms)
         this.#written += units
         this.streams?.wake()
       },
@@ -95,13 +95,13 @@ export class Service {
     this.#app = await this.#build(models, 1 / count)
     this.#fingerprint = modelsFingerprint(models)
     const events = {
-      waited: this.#metrics.waited,
-      dropped: this.#metrics.dropped,
-      turnedAway: () => {
-        this.#metrics.turnedAway()
+      onWait: this.#metrics.observeWait,
+      onDisconnect: this.#metrics.countDropped,
+      onShed: () => {
+        this.#metrics.countShed()
         this.#logOverload()
       },
-      outdated: () => this.#reloadForOthers(),
+      onOutdated: () => this.#reloadForOthers(),
     }
     this.#front = new HttpFront(this.#app, events, undefined, 1 / count)
     if (count > 1) await requireFreePort(config.HOST, config.PORT)

@@ -32,12 +32,13 @@ export interface Handler {
 export interface FrontCallbacks {
   /** called before each request, which may replace the handler */
   beforeRequest?(): void
-  waited(ms: number): void
-  turnedAway(): void
+  onWait(ms: number): void
+  /** a request was rejected because of overload */
+  onShed(): void
   /** the client disconnected before its request started */
-  dropped(): void
+  onDisconnect(): void
   /** a request waits for a handler that fits the tables */
-  outdated?(): void
+  onOutdated?(): void
 }
 
 /** Whether a request has to wait until a change is done. */
@@ -76,11 +77,11 @@ export class HttpFront {
   readonly #connections: Connections
   readonly #turns = new Turns<HttpExchange>({
     take: (exchange, waitedMs) => {
-      if (waitedMs > 0) this.#callbacks.waited(waitedMs)
+      if (waitedMs > 0) this.#callbacks.onWait(waitedMs)
       this.#take(exchange)
     },
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
-    turnAway: (exchange) => this.#turnAway(exchange),
+    shed: (exchange) => this.#shed(exchange),
   })
   readonly #callbacks: FrontCallbacks
   #concerns: RequestFilter = () => false
@@ -91,7 +92,7 @@ export class HttpFront {
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
   /** Asks the service to follow again: the cause that kept it from that may be gone by now. */
-  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.outdated?.())
+  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onOutdated?.())
   readonly #outdatedMs: number
   #stopping = false
 
@@ -191,10 +192,10 @@ export class HttpFront {
       const giveUp = () => {
         this.#isWaitingInVain = true
         this.#outdated.delete(exchange)
-        this.#turnAway(exchange, CHANGING)
+        this.#shed(exchange, CHANGING)
       }
       this.#outdated.set(exchange, globalThis.setTimeout(giveUp, this.#outdatedMs))
-      this.#callbacks.outdated?.()
+      this.#callbacks.onOutdated?.()
     }
     return true
   }
@@ -217,7 +218,7 @@ export class HttpFront {
   /** Accepts no new connections; requests in progress get `seconds` to finish. */
   async stop(seconds: number): Promise<void> {
     this.#stopping = true
-    for (const exchange of this.#takeOutdated()) this.#turnAway(exchange, CHANGING)
+    for (const exchange of this.#takeOutdated()) this.#shed(exchange, CHANGING)
     // http.Server's own `close` would also close connections whose answers are still being sent.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
     this.#closeIdle()
@@ -238,11 +239,11 @@ export class HttpFront {
 
   #take(exchange: HttpExchange) {
     const { request, response } = exchange
-    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.dropped()
+    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.onDisconnect()
     this.#callbacks.beforeRequest?.()
     if (this.#concerns(request)) {
       if (this.#held.length < this.#maxHeld) this.#held.push(exchange)
-      else this.#turnAway(exchange)
+      else this.#shed(exchange)
       return
     }
     const handler = this.#handler
@@ -256,9 +257,9 @@ export class HttpFront {
     return !response.destroyed
   }
 
-  #turnAway({ request, response }: HttpExchange, why = OVERLOADED) {
-    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.dropped()
-    if (why === OVERLOADED) this.#callbacks.turnedAway()
+  #shed({ request, response }: HttpExchange, why = OVERLOADED) {
+    if (!this.#announceCloseIfConnected(response)) return this.#callbacks.onDisconnect()
+    if (why === OVERLOADED) this.#callbacks.onShed()
     answerFailure(response, why)
     request.resume()
   }

@@ -1,9 +1,9 @@
 /** How long waiting requests are started per iteration of the event loop; shorter while new connections arrive. */
 const TURN_MS = 10
 const SHORT_TURN_MS = 2
-/** A request that waited longer than this is rejected, if more than MAX_WAITING_BEHIND requests wait behind it. */
+/** A request that waited longer than this is shed, if more than MAX_WAITING_BEHIND requests wait behind it. */
 const MAX_WAIT_MS = 1000
-/** Up to this many waiting requests, none is rejected for its age: a single slow request must not cause rejections. */
+/** Up to this many waiting requests, none is shed for its age: a single slow request must not cause that. */
 const MAX_WAITING_BEHIND = 50
 /** Bounds the memory of waiting requests: a client may send requests without waiting for answers. */
 const MAX_WAITING = 5000
@@ -15,7 +15,8 @@ const URGENT_PER_TURN = 20
 /** Callbacks of `Turns`. */
 export interface TurnCallbacks<Item> {
   take(item: Item, waitedMs: number): void
-  turnAway(item: Item): void
+  /** The item is not taken because of overload. */
+  shed(item: Item): void
   isUrgent(item: Item): boolean
 }
 
@@ -42,7 +43,7 @@ export class Turns<Item> {
     const isFree = this.#waiting.length === 0 && now < this.#turnEnd
     if (isFree || (this.#callbacks.isUrgent(item) && this.#urgentLeft-- > 0)) this.#callbacks.take(item, 0)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
-    else this.#callbacks.turnAway(item)
+    else this.#callbacks.shed(item)
   }
 
   /** More connections may be waiting to be accepted, so the next turn should be short. */
@@ -73,7 +74,7 @@ export class Turns<Item> {
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since
-    if (waited > MAX_WAIT_MS && this.#waiting.length > MAX_WAITING_BEHIND) this.#callbacks.turnAway(first.item)
+    if (waited > MAX_WAIT_MS && this.#waiting.length > MAX_WAITING_BEHIND) this.#callbacks.shed(first.item)
     else this.#callbacks.take(first.item, waited)
   }
 }

@@ -75,8 +75,8 @@ function parsePreamble(line: string): Preamble | undefined {
 interface ForwardEvents {
   /** called when the answer arrives */
   beforeAnswer(): void
-  /** called when the main thread cannot take a request */
-  turnedAway(): void
+  /** called when the main thread cannot take a request, which is shed */
+  onShed(): void
 }
 
 /**
@@ -87,7 +87,7 @@ export function forward(
   { path, secret }: ForwardAddress,
   request: IncomingMessage,
   response: ServerResponse,
-  { beforeAnswer, turnedAway }: ForwardEvents,
+  { beforeAnswer, onShed }: ForwardEvents,
 ): void {
   const preamble: Preamble = { secret, address: request.socket.remoteAddress as string }
   let isConnected = false
@@ -120,7 +120,7 @@ export function forward(
     if (response.headersSent || response.destroyed) return
     if (isConnected) return void response.destroy()
     // The main thread has too many connections to accept, or there are no more files.
-    turnedAway()
+    onShed()
     answerFailure(response, OVERLOADED)
   })
   // After an early answer, the rest of the body is read and dropped: a client reads only when it has sent everything.

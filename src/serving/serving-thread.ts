@@ -60,16 +60,16 @@ const front = new HttpFront(
   handlerFor(current),
   {
     beforeRequest: swaps.follow,
-    waited: metrics.waited,
-    dropped: metrics.dropped,
-    turnedAway: metrics.turnedAway,
-    outdated: () => send({ do: 'outdated' }),
+    onWait: metrics.observeWait,
+    onDisconnect: metrics.countDropped,
+    onShed: metrics.countShed,
+    onOutdated: () => send({ do: 'outdated' }),
   },
   undefined,
   share,
 )
 
-const forwardEvents = { beforeAnswer: swaps.follow, turnedAway: metrics.turnedAway }
+const forwardEvents = { beforeAnswer: swaps.follow, onShed: metrics.countShed }
 
 /** Serves some requests itself, and forwards all others to the main thread. */
 function handlerFor({ routing, isUrgent, isStreamed }: App): Handler {

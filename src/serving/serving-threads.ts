@@ -204,7 +204,7 @@ export class ServingThreads {
     this.#serving.delete(thread)
     this.#starting.delete(thread)
     if (this.#isStopping) return
-    this.#owner.metrics.threadDied()
+    this.#owner.metrics.countThreadDeath()
     this.#owner.logger.error(error, 'a serving thread has died, and another one is started')
     await sleep(RESTART_MS, undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
     if (!this.#isStopping) await this.#startOne()

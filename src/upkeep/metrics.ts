@@ -132,20 +132,20 @@ export class Metrics {
   }
 
   /** Counts a serving thread that has died. */
-  threadDied(): void {
+  countThreadDeath(): void {
     this.#threadDeaths.inc()
   }
 
   /** Counts a failed background task, which will be retried. */
-  taskFailed(task: string): void {
+  countTaskFailure(task: string): void {
     this.#failures.inc({ task })
   }
 
   /** Counts a client that disconnected before it was answered. */
-  readonly dropped = (): void => this.#dropped.inc()
+  readonly countDropped = (): void => this.#dropped.inc()
 
   /** Counts requests in batches, which takes a fraction of the time of counting each amid the work of its request. */
-  answered(answer: AnsweredRequest): void {
+  countAnswered(answer: AnsweredRequest): void {
     if (this.#answered.push(answer) >= BATCH) this.#count()
   }
 
@@ -155,16 +155,16 @@ export class Metrics {
     for (const { method, route, status, ms } of answers) this.#requests.observe({ method, route, status }, ms / 1000)
   }
 
-  commit(writes: number, milliseconds: number): void {
+  observeCommit(writes: number, milliseconds: number): void {
     this.#groups.observe(writes)
     this.#commits.observe(milliseconds / 1000)
   }
 
-  readonly waited = (ms: number): void => this.#waits.observe(ms / 1000)
+  readonly observeWait = (ms: number): void => this.#waits.observe(ms / 1000)
 
-  readonly turnedAway = (): void => this.#shed.inc()
+  readonly countShed = (): void => this.#shed.inc()
 
-  pruned(changes: number): void {
+  countPruned(changes: number): void {
     this.#pruned.inc(changes)
   }
 

@@ -20,7 +20,7 @@ export class TaskFailures {
   }
 
   readonly add = (task: string, error: unknown): void => {
-    this.#metrics.taskFailed(task)
+    this.#metrics.countTaskFailure(task)
     this.#damage.detect(error)
     const now = performance.now()
     if (now < (this.#loggedAt.get(task) ?? Number.NEGATIVE_INFINITY) + LOG_INTERVAL_MS) return

@@ -17,7 +17,7 @@ const POLL_MS = 60_000
 
 interface Dependencies extends SearchIndexParts {
   log: Logger
-  metrics: Pick<Metrics, 'pruned'>
+  metrics: Pick<Metrics, 'countPruned'>
   /** Called when a task has failed; the next run retries it. */
   onError(task: string, error: unknown): void
 }
@@ -54,7 +54,7 @@ export function maintainJournal(
       await sweepKeys(storage, isOver)
       await clearLeftovers(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
-      const count = (changes: number) => metrics.pruned(changes)
+      const count = (changes: number) => metrics.countPruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isOver)
     },
     onError: (error) => onError('upkeep of the history', error),

@@ -15,7 +15,7 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
-const UNOBSERVED: FrontCallbacks = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
+const UNOBSERVED: FrontCallbacks = { onWait: () => {}, onShed: () => {}, onDisconnect: () => {} }
 const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
 
 const PATIENT = {
@@ -114,7 +114,7 @@ async function outdatedFront(outdatedMs?: number) {
     },
   })
   let outdated = 0
-  const events: FrontCallbacks = { ...UNOBSERVED, outdated: () => void outdated++ }
+  const events: FrontCallbacks = { ...UNOBSERVED, onOutdated: () => void outdated++ }
   const front: HttpFront = new HttpFront(old(), events, undefined, 1, outdatedMs)
   const url = await front.listen('127.0.0.1', 0)
   const held = async (count: number) => {
@@ -336,9 +336,9 @@ t.test(
       },
     }
     const front = new HttpFront(busy, {
-      waited: (ms) => waits.push(ms),
-      turnedAway: () => turnedAway++,
-      dropped: () => {},
+      onWait: (ms) => waits.push(ms),
+      onShed: () => turnedAway++,
+      onDisconnect: () => {},
     })
     const url = await front.listen('127.0.0.1', 0)
     const { port } = new URL(url)

@@ -13,7 +13,7 @@ function numbers(ms: number, firstMs = ms) {
       block(taken.length === 1 ? firstMs : ms)
     },
     isUrgent: (item) => item < 0,
-    turnAway: (item) => turnedAway.push(item),
+    shed: (item) => turnedAway.push(item),
   })
   const add = (count: number) => {
     for (let i = 1; i <= count; i++) turns.add(i)

@@ -472,7 +472,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
   const onError = (task: string, error: unknown) => log.warn(error, task)
-  const tend = (on: typeof storage) => maintainJournal(on, config, { metrics: { pruned: count }, onError }, 5)
+  const tend = (on: typeof storage) => maintainJournal(on, config, { metrics: { countPruned: count }, onError }, 5)
   const stop = tend(storage)
   while ((await numbers()).length > 1) await setTimeout(5)
   t.strictSame(await numbers(), [304])
@@ -493,7 +493,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   await setTimeout(40)
   t.equal(lines.length, length, 'what fails while it stops is not worth a line')
   const metrics = new Metrics()
-  metrics.pruned(3)
+  metrics.countPruned(3)
   t.match(
     await metrics.text({
       sessions: 0,

@@ -47,12 +47,12 @@ t.test('overload: more requests than can be taken up in time', async (t) => {
   // On connections that are there already, so that they all ask at once.
   await Promise.all(Array.from({ length: 220 }, () => service.stranger.get('/health')))
   // Every one that is answered keeps the event loop from its turn for a while.
-  const { answered } = Metrics.prototype
-  Metrics.prototype.answered = function (answer) {
+  const { countAnswered } = Metrics.prototype
+  Metrics.prototype.countAnswered = function (answer) {
     block(20)
-    answered.call(this, answer)
+    countAnswered.call(this, answer)
   }
-  t.teardown(() => Object.assign(Metrics.prototype, { answered }))
+  t.teardown(() => Object.assign(Metrics.prototype, { countAnswered }))
   const answers: Answer[] = []
   // On a slow machine, a database elsewhere may be given up before.
   const isRefused = ({ status, text }: Answer) => status === 503 && text.includes('service is overloaded')

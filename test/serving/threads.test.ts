@@ -611,7 +611,7 @@ t.test('only serving threads reach the listener for forwarded requests', async (
 
 t.test('a request that cannot be sent on is refused, and ends no thread', async (t) => {
   let isShed = 0
-  const events = { beforeAnswer: () => {}, turnedAway: () => isShed++ }
+  const events = { beforeAnswer: () => {}, onShed: () => isShed++ }
   let path = '\0dossier-nobody'
   const server = createHttpServer((request, response) => {
     if (request.url === '/bad') request.url = '/not sent'
