@@ -237,7 +237,7 @@ export class Service {
         this.#threads.release()
       }
     }
-    const beforeCommit = () => this.#threads.holdSnapshots()
+    const beforeCommit = () => this.#threads.keepSnapshots()
     await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold, generation })
   }
 

@@ -7,7 +7,7 @@ import { EVERYBODY } from '../model/access.ts'
 import type { Fault } from '../model/file.ts'
 import { explainIgnored, ignoredFiles, ModelFaults } from '../model/load.ts'
 import { readAttributes } from '../people/users.ts'
-import { dialectFor, hasDatabase, inspect } from '../storage/open.ts'
+import { dialectFor, hasDatabase, inspectDatabase } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
 import { createReport, createReports, type Report, type UnservedModel } from '../tables/report.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
@@ -50,7 +50,10 @@ export const modelsCheck: Command = async (context) => {
     const isThere = hasDatabase(config)
     if (!isThere) context.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved, users } = isThere
-      ? await inspect(config, async (db) => ({ ...(await createReports(db, models)), users: await readAttributes(db) }))
+      ? await inspectDatabase(config, async (db) => ({
+          ...(await createReports(db, models)),
+          users: await readAttributes(db),
+        }))
       : {
           reports: models.map((model) => createReport(planTable(model, undefined, [], dialectFor(config).tables))),
           unserved: [],

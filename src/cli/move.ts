@@ -4,7 +4,13 @@ import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { type Config, loadConfig } from '../config.ts'
 import { loadModels } from '../filters/load-models.ts'
 import type { Model } from '../model/model.ts'
-import { type DatabaseLocation, inspect, openAny, openStorage, requireDatabase } from '../storage/open.ts'
+import {
+  type DatabaseLocation,
+  inspectDatabase,
+  openEvenUnfinished,
+  openStorage,
+  requireDatabase,
+} from '../storage/open.ts'
 import { type Database, DatabaseError, defineJob, type Row, type Storage } from '../storage/storage.ts'
 import {
   type CopiedModelTable,
@@ -47,11 +53,11 @@ export const moveCommand: Command = async (context) => {
   requireDatabase(config)
   const models = await loadModels(config.MODELS_DIR)
   const secret = await readSecret(config)
-  const target = await openAny(to)
+  const target = await openEvenUnfinished(to)
   try {
     const token = randomUUID()
     await target.runWriteJob(BEGIN, token)
-    const rows = await inspect(config, (source) => copy(source, target, models, context, token))
+    const rows = await inspectDatabase(config, (source) => copy(source, target, models, context, token))
     await target.setSecret(secret)
     await target.runWriteJob(FINISH, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`

@@ -106,11 +106,11 @@ const withoutIndexes = (model: Model): Model => ({ ...unrestrictedModel(model), 
 /** States as rows. */
 function stateRows(fields: Field[], states: Row[], dialect: Database['dialect']): RawBuilder<unknown> {
   const columns = fields.map(
-    (field, index) => sql`${dialect.at(sql`state__value`, index, columnType(field))} AS ${sql.ref(field.name)}`,
+    (field, index) => sql`${dialect.jsonItem(sql`state__value`, index, columnType(field))} AS ${sql.ref(field.name)}`,
   )
   const values = states.map((state) => fields.map((field) => encode(field, state[field.name])))
   return sql`(SELECT state__key, ${sql.join(columns)} FROM
-    (SELECT key AS state__key, value AS state__value FROM ${dialect.each(JSON.stringify(values))}) AS state__all)`
+    (SELECT key AS state__key, value AS state__value FROM ${dialect.jsonEach(JSON.stringify(values))}) AS state__all)`
 }
 
 /** A table with the records that are deleted. */

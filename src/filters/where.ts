@@ -168,9 +168,12 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, context
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
   const isEvery = !matching && !ids && context.follow(target).scope === 'all'
   const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
-  const alive = !outer || context.isSearch ? is`${dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
+  const abortCheck = !outer || context.isSearch ? is`${dialect.abortCheck(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
   const condition = isEvery ? ALWAYS : isTarget()
-  return { column: 'id', related: { theirs: sql.ref(own), fromWhere: sql`${name} WHERE ${condition} AND ${alive} ` } }
+  return {
+    column: 'id',
+    related: { theirs: sql.ref(own), fromWhere: sql`${name} WHERE ${condition} AND ${abortCheck} ` },
+  }
 }
 
 const hasOneOfIds = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)
@@ -181,7 +184,7 @@ const linkRows = (model: Model, field: Field) => sql.table(linkTable(model, fiel
 function linksOf(model: Model, field: Field, { outer, dialect }: FilterContext): RawBuilder<unknown> {
   if (!outer?.isDetached) return linkRows(model, field)
   const [id, ids] = ['id', field.name].map((name) => sql.ref(`${outer.table}.${name}`))
-  return sql`(SELECT ${id} AS "record", CAST(value AS BIGINT) AS "target" FROM ${dialect.each(ids)} AS each__link)`
+  return sql`(SELECT ${id} AS "record", CAST(value AS BIGINT) AS "target" FROM ${dialect.jsonEach(ids)} AS each__link)`
 }
 
 /** The field of which a step is the inverse. */
@@ -194,9 +197,9 @@ function reachable(target: Model, filter: Filter, inner: Condition, context: Fil
   const reach = follow(target)
   if (reach.scope === 'none') throw forbidden(target, 'read')
   const table = tableOf?.(target) ?? sql.table(tableName(target))
-  const alive = aliveCondition({ filter }, dialect)
-  if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${isSearch ? all([alive, inner]) : inner}`
-  return sql`${table} WHERE ${withReach(reach, alive, inner)}`
+  const abortCheck = abortCondition({ filter }, dialect)
+  if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${isSearch ? all([abortCheck, inner]) : inner}`
+  return sql`${table} WHERE ${withReach(reach, abortCheck, inner)}`
 }
 
 /** The models that the references of a filter and a sort lead to. */
@@ -222,19 +225,19 @@ export function partsOf(filter: Filter | undefined, isOwn = false): (Comparison 
 export const looksAtReferring = (filter: Filter) =>
   partsOf(filter).some((part) => 'step' in part && isInverseStep(part.step))
 
-/** Rows between two checks of `dialect.alive`, and how much each expensive comparison lowers that number. */
+/** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
 const ROWS_BETWEEN = 256
 const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
-export function aliveCondition(
+export function abortCondition(
   { filter, textSearch }: Pick<Query, 'filter' | 'textSearch'>,
   dialect: Dialect,
   key?: RawBuilder<unknown>,
 ): Condition {
   const cost = estimateCost(filter) + (textSearch?.words.length ?? 0)
   const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * cost))
-  return is`${dialect.alive(rows, key)}`
+  return is`${dialect.abortCheck(rows, key)}`
 }
 
 /** The number of expensive comparisons; a cheap one counts as 0.05. */

@@ -91,7 +91,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     const isOf = (names: string[]) => is`"model" || '' IN (${sql.join(names)})`
     const conditions = [...scoped].map(([scope, group]) => allOf([owned[scope], isOf(group.map(({ name }) => name))]))
     conditions.push(isOf([RIGHTS_MODEL]))
-    const settled = await storage.settled()
+    const settled = await storage.readSettled()
     const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MAX_LOOKED_AT] })
     const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
     const { rows, isTruncated } = await storage.readUpTo(
@@ -111,7 +111,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   /** All changes after `since`, whether or not a user may see them. */
   async function all(since: number, limit: number, until: number): Promise<ChangePage & { isFull: boolean }> {
     const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
-    const upTo = Math.min(until, await storage.settled())
+    const upTo = Math.min(until, await storage.readSettled())
     const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
     return {
@@ -198,7 +198,7 @@ export const rightsChangedFailure = (since: number) =>
 
 /** The numbers of the oldest and the newest change in the journal. */
 export async function readBounds(storage: Storage): Promise<{ oldest: number; newest: number }> {
-  const settled = await storage.settled()
+  const settled = await storage.readSettled()
   const row = (await storage.readOne({ sql: BOUNDS, parameters: [settled] })) as {
     oldest: number | null
     newest: number | null

@@ -25,7 +25,7 @@ export function createLastStates(storage: Storage): LastStates {
   }
 
   async function missing(model: Model, ids: number[]): Promise<number[]> {
-    const wanted = storage.dialect.each(JSON.stringify(ids))
+    const wanted = storage.dialect.jsonEach(JSON.stringify(ids))
     const existingRows = await storage.read({
       ...sql`SELECT "id" FROM ${sql.table(tableName(model))}
         WHERE "id" IN (SELECT CAST(value AS BIGINT) FROM ${wanted} AS wanted)`.compile(storage.db),

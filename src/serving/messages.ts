@@ -35,18 +35,18 @@ export type ThreadRequest =
   /** lets requests that write to these models wait; answered when those in progress have ended, or after a second */
   | { do: 'hold'; models: string[] }
   /** keeps reading what is committed now */
-  | { do: 'holdSnapshot' }
+  | { do: 'keepSnapshot' }
   | { do: 'metrics' }
   /** accepts no new connections; answered when all requests have ended */
   | { do: 'stop'; seconds: number }
 
 /** Orders without an answer. */
 export type ThreadOrder =
-  /** serves the prepared app from now on, and ends `holdSnapshot` */
+  /** serves the prepared app from now on, and ends `keepSnapshot` */
   | { do: 'swap'; generation: number }
   /** drops the prepared app */
   | { do: 'discard' }
-  /** ends `hold` and `holdSnapshot` */
+  /** ends `hold` and `keepSnapshot` */
   | { do: 'release' }
 
 export type CallResult = { id: number; done: unknown } | { id: number; failed: SerializedError }

@@ -127,8 +127,8 @@ async function answer(request: ThreadRequest): Promise<unknown> {
       return
     case 'hold':
       return hold(request.models)
-    case 'holdSnapshot':
-      return reads.holdSnapshot()
+    case 'keepSnapshot':
+      return reads.keepSnapshot()
     case 'metrics':
       return metrics.values()
     case 'stop':

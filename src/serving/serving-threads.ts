@@ -111,8 +111,8 @@ export class ServingThreads {
   }
 
   /** Lets all threads go on reading what is committed now, until `swap` or `release`. */
-  async holdSnapshots(): Promise<void> {
-    await Promise.race([this.#all({ do: 'holdSnapshot' }), sleep(SNAPSHOT_MS, undefined, { ref: false })])
+  async keepSnapshots(): Promise<void> {
+    await Promise.race([this.#all({ do: 'keepSnapshot' }), sleep(SNAPSHOT_MS, undefined, { ref: false })])
   }
 
   release(): void {

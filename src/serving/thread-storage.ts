@@ -28,7 +28,7 @@ export class ThreadStorage implements Storage {
     this.#main = main
     this.#cancel = cancel
     this.dialect = reads.dialect
-    this.db = reads.createDatabase((unit) => this.write(unit))
+    this.db = reads.createKyselyDatabase((unit) => this.write(unit))
   }
 
   read = (statement: Statement) => this.#reads.read(statement)
@@ -65,7 +65,7 @@ export class ThreadStorage implements Storage {
   readonly streamRows: Storage['streamRows'] = onlyInMain
   readonly runWriteJob: Storage['runWriteJob'] = onlyInMain
   readonly runReadJob: Storage['runReadJob'] = onlyInMain
-  readonly settled: Storage['settled'] = onlyInMain
+  readonly readSettled: Storage['readSettled'] = onlyInMain
   readonly setSecret: Storage['setSecret'] = onlyInMain
   readonly stats: Storage['stats'] = onlyInMain
 }

@@ -36,21 +36,21 @@ export interface Dialect {
    * Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. `key` is a
    * column with integers, by default `id`.
    */
-  alive(everyRows: number, key?: RawBuilder<unknown>): RawBuilder<SqlBool>
+  abortCheck(everyRows: number, key?: RawBuilder<unknown>): RawBuilder<SqlBool>
   /** A JSON array as rows: `key` is the index from 0, and `value` the item. PostgreSQL returns each item as text. */
-  each(json: unknown): RawBuilder<unknown>
+  jsonEach(json: unknown): RawBuilder<unknown>
   /** A JSON array of numbers after a change: JSON with the numbers to `add` at the end, and those to `remove`. */
   changeItems(array: RawBuilder<unknown>, change: unknown): RawBuilder<unknown>
   /** The number of items of a JSON array. */
   countItems(array: RawBuilder<unknown>): RawBuilder<number>
-  /** The item at index `place` of a `value` of `each` that is an array itself, converted to a column type. */
-  at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
+  /** The item at index `place` of a `value` of `jsonEach` that is an array itself, converted to a column type. */
+  jsonItem(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
   /** Exact sum of decimals, as text with as many digits after the point as the longest of them has. */
   decimalSum(value: RawBuilder<unknown>): RawBuilder<string>
   /** Day, week, month, quarter or year of a date, or of a date-time in a zone; see `lib/calendar-period.ts`. */
   period(value: RawBuilder<SqlPrimitive>, by: string, zone: string): RawBuilder<SqlPrimitive>
   /** Aggregates the values of a group into a sorted JSON array. */
-  list(value: RawBuilder<unknown>): RawBuilder<string>
+  jsonAggregate(value: RawBuilder<unknown>): RawBuilder<string>
   /** A select that fails as `stale` if its table has another shape, where the reader itself does not notice that. */
   ifShape(select: string, table: string, shape: string): string
   readonly tables: TableDialect
@@ -85,9 +85,9 @@ export interface TableDialect {
   /** Definitions of the columns that every model's table has. */
   readonly systemColumns: readonly string[]
   /** The engine's column type for an engine-independent type name, such as `INTEGER` or `DECIMAL_TEXT`. */
-  columnType(word: string): string
+  columnType(typeName: string): string
   /** Statements that create the column types for some type names, if they do not exist yet. */
-  createTypes(words: string[]): string[]
+  createTypes(typeNames: string[]): string[]
   generatedClause(expression: string): string
   /** Whether computed values are stored, so that a new computed column rewrites the table. */
   readonly storesComputed: boolean
@@ -97,8 +97,8 @@ export interface TableDialect {
   referencesClause(table: string, onDelete: string): string
   /** End of CREATE TABLE of a table whose primary key is its order. */
   readonly withoutRowid: string
-  /** A JSON array as rows, see `Dialect.each`. */
-  each(json: string): string
+  /** A JSON array as rows, see `Dialect.jsonEach`. */
+  jsonEach(json: string): string
   /** Expression for a JSON array of numbers without one of them; null stays null. */
   withoutItem(array: string, item: string): string
   /** An expression as a key of an index. */
@@ -163,7 +163,7 @@ export interface WordIndexDialect {
   drop(index: string): string[]
   /** Statement that adds entries, in the order of ids: a JSON array of the ids and folded texts of records. */
   add(index: string): string
-  proposed(index: string, table: string, words: string[]): ProposedIds
+  proposeIds(index: string, table: string, words: string[]): ProposedIds
 }
 
 export interface ProposedIds {
@@ -176,7 +176,7 @@ export interface ProposedIds {
 /** SQL of an index over the texts of a record; see `tables/trigram-index.ts`. */
 export interface TrigramIndexDialect {
   /** Makes sure that there can be such an index. Returns the reason if not. */
-  prepare(db: Database): Promise<string | undefined>
+  ensureExtension(db: Database): Promise<string | undefined>
   /** Statements that create the index, outside a transaction. What an earlier attempt has left is dropped. */
   create(index: string, table: string, columns: string[]): string[]
   /** Condition by which the index finds the records that may contain a folded word; undefined if it is too short. */
@@ -220,7 +220,7 @@ export interface ConcurrentCopyDialect {
   /** Indexes whose creation was interrupted: they are not used, but occupy their names. */
   readInvalidIndexes(db: Database): Promise<string[]>
   /** Turns a CREATE INDEX into one that lets others write meanwhile. It cannot be part of a transaction. */
-  concurrently(createIndex: string): string
+  makeConcurrent(createIndex: string): string
   /** Drops an index if nobody uses its table now; else it fails as `busy`. */
   dropIndexAtOnce(index: string): string
   /** Waits for all transactions, and lets others use the table meanwhile. */

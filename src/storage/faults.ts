@@ -66,9 +66,9 @@ export const isOutdated = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'stale' || error.kind === 'missing-table')
 
 /** The fault of a statement that was made for another shape of a table. It is not executed. */
-export const staleShape = () => new StorageFault('stale', 'The table has another shape by now.')
+export const staleFault = () => new StorageFault('stale', 'The table has another shape by now.')
 
-export const cancelled = () => new StorageFault('cancelled', 'Nobody waits for this.')
+export const cancelledFault = () => new StorageFault('cancelled', 'Nobody waits for this.')
 
 /** A change of tables that would lose or break data. Nothing has been changed; the message has one line per reason. */
 export class Refused extends Error {

@@ -20,12 +20,12 @@ export interface DatabaseLocation {
 interface Engine {
   readonly dialect: Dialect
   open(events?: StorageEvents, servingThreads?: number): Promise<Storage>
-  inspect<Result>(look: (db: Database) => Promise<Result>): Promise<Result>
+  inspectDatabase<Result>(look: (db: Database) => Promise<Result>): Promise<Result>
   exists(): boolean
   /** Path of the database file; throws a `DatabaseError` if there is none, or if the engine keeps no file here. */
-  requireFile(orElse: string): string
+  requireFile(hint: string): string
   /** Throws a `DatabaseError` if there is no database. */
-  require(orElse: string): void
+  require(hint: string): void
 }
 
 /** Loaded only if it is used: the driver alone would take 46 of the 585 ms that loading the service takes. */
@@ -37,15 +37,15 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
     ? {
         dialect: SQLITE,
         open: (events) => sqlite.openStorage(DATA_DIR, events),
-        inspect: (look) => sqlite.inspect(DATA_DIR, look),
+        inspectDatabase: (look) => sqlite.inspectDatabase(DATA_DIR, look),
         exists: () => hasFile(DATA_DIR),
-        requireFile: (orElse) => requireDatabaseFile(DATA_DIR, orElse),
-        require: (orElse) => void requireDatabaseFile(DATA_DIR, orElse),
+        requireFile: (hint) => requireDatabaseFile(DATA_DIR, hint),
+        require: (hint) => void requireDatabaseFile(DATA_DIR, hint),
       }
     : {
         dialect: POSTGRES,
         open: async (events, threads) => (await loadPostgres()).openStorage(DATABASE_URL, events, threads),
-        inspect: async (look) => (await loadPostgres()).inspect(DATABASE_URL, look),
+        inspectDatabase: async (look) => (await loadPostgres()).inspectDatabase(DATABASE_URL, look),
         // A server's database is assumed to exist; opening it fails with a clear message if it does not.
         exists: () => true,
         requireFile: () => {
@@ -75,19 +75,21 @@ export async function openStorage(
 }
 
 /** Opens a database, finished or not. */
-export const openAny = (location: DatabaseLocation, events?: StorageEvents): Promise<Storage> =>
+export const openEvenUnfinished = (location: DatabaseLocation, events?: StorageEvents): Promise<Storage> =>
   engineAt(location).open(events)
 
 /** Opens an existing database read-only for one look, and closes it again. */
-export const inspect = <Result>(location: DatabaseLocation, look: (db: Database) => Promise<Result>): Promise<Result> =>
-  engineAt(location).inspect(look)
+export const inspectDatabase = <Result>(
+  location: DatabaseLocation,
+  look: (db: Database) => Promise<Result>,
+): Promise<Result> => engineAt(location).inspectDatabase(look)
 
 export const hasDatabase = (location: DatabaseLocation): boolean => engineAt(location).exists()
 
-/** Throws unless the database exists: a wrong setting must not create a new one. `orElse` ends the message. */
-export const requireDatabase = (location: DatabaseLocation, orElse = ''): void => engineAt(location).require(orElse)
+/** Throws unless the database exists: a wrong setting must not create a new one. `hint` ends the message. */
+export const requireDatabase = (location: DatabaseLocation, hint = ''): void => engineAt(location).require(hint)
 
 export const dialectFor = (location: DatabaseLocation): Dialect => engineAt(location).dialect
 
 /** Path of the embedded database's file, for backups and restores. */
-export const requireFile = (location: DatabaseLocation, orElse = ''): string => engineAt(location).requireFile(orElse)
+export const requireFile = (location: DatabaseLocation, hint = ''): string => engineAt(location).requireFile(hint)

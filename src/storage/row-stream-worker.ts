@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { lowerPriority } from '../lib/threads.ts'
 import type { RowStreamAnswer, RowStreamTask } from './row-streams.ts'
-import { cancelled, type Row, type RowText } from './storage.ts'
+import { cancelledFault, type Row, type RowText } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
 
 /** Characters of a chunk, about. */
@@ -10,7 +10,7 @@ const PIECE = 65_536
 /** Chunks that are sent ahead before the consumer has taken one. */
 const AHEAD = 4
 
-const encode = (text: string) => new TextEncoder().encode(text)
+const encodeUtf8 = (text: string) => new TextEncoder().encode(text)
 
 /** Bytes whose memory can be handed over to another thread: small buffers of node share theirs. */
 const ownBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
@@ -36,19 +36,19 @@ export async function streamRows(
   }
   const tellAll = async () => {
     const { [formatter.name]: makeText } = await import(formatter.module)
-    const { head, format, pack = encode, end }: RowText = makeText(input)
-    if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
+    const { head, format, encode: toBytes = encodeUtf8, end }: RowText = makeText(input)
+    if (Atomics.load(cancelledId, 0) === task.id) throw cancelledFault()
     let text = head
     let rows = 0
     for await (const row of rowsOf()) {
       text += format(row)
       rows++
       if (text.length < PIECE) continue
-      await tell(ownBytes(pack(text)), rows)
+      await tell(ownBytes(toBytes(text)), rows)
       text = ''
       rows = 0
     }
-    if (text !== '' || end) await tell(ownBytes(pack(text)), rows)
+    if (text !== '' || end) await tell(ownBytes(toBytes(text)), rows)
     if (end) await tell(ownBytes(end()), 0)
   }
   try {

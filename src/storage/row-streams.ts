@@ -1,7 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { SearchTask } from './searches.ts'
-import { type Chunk, cancelled, type JobModule, type SearchOptions, type Statement, StorageFault } from './storage.ts'
+import {
+  type Chunk,
+  cancelledFault,
+  type JobModule,
+  type SearchOptions,
+  type Statement,
+  StorageFault,
+} from './storage.ts'
 import { deserializeError, type SerializedError, serializeError } from './thread-errors.ts'
 
 /** Message of a stream's thread: a chunk, the end, or an error. */
@@ -42,7 +49,7 @@ export class RowStreams {
   readonly #heldMs: number
   readonly #all = new Set<RowStream>()
   /** set while no stream may start */
-  #held: PromiseWithResolvers<void> | undefined
+  #paused: PromiseWithResolvers<void> | undefined
 
   constructor(start: (task: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
     this.#start = start
@@ -55,14 +62,14 @@ export class RowStreams {
     return [...this.#all].some(({ end }) => end !== NOT_BEGUN)
   }
 
-  /** Makes new streams wait until `release` is called. */
-  hold(): void {
-    this.#held ??= Promise.withResolvers()
+  /** Makes new streams wait until `resume` is called. */
+  pause(): void {
+    this.#paused ??= Promise.withResolvers()
   }
 
-  release(): void {
-    this.#held?.resolve()
-    this.#held = undefined
+  resume(): void {
+    this.#paused?.resolve()
+    this.#paused = undefined
   }
 
   /** Ends the streams that have waited longer than `ms` in total for their consumers. */
@@ -74,14 +81,14 @@ export class RowStreams {
   async *stream(statement: Statement, text: JobModule, input: unknown, options: SearchOptions): AsyncGenerator<Chunk> {
     const { username, seconds, bytes, shapes, signal } = options
     // A signal that is already aborted fires no event.
-    if (signal?.aborted) throw cancelled()
+    if (signal?.aborted) throw cancelledFault()
     const own = [...this.#all].filter((stream) => stream.username === username).length
     if (this.#all.size >= MAX_STREAMS || own >= MAX_PER_USER)
       throw new StorageFault('busy', 'Too many exports are running right now.')
     const stream: RowStream = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
     this.#all.add(stream)
-    if (this.#held)
-      await this.#untilReleased(this.#held.promise, signal).catch((error) => {
+    if (this.#paused)
+      await this.#untilResumed(this.#paused.promise, signal).catch((error) => {
         this.#all.delete(stream)
         throw error
       })
@@ -142,14 +149,14 @@ export class RowStreams {
     }
   }
 
-  async #untilReleased(released: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  async #untilResumed(released: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
     await Promise.race([released, setTimeout(this.#heldMs, undefined, { ref: false })])
-    if (signal?.aborted) throw cancelled()
-    if (this.#held) throw new StorageFault('busy', 'The log of the database is being emptied.')
+    if (signal?.aborted) throw cancelledFault()
+    if (this.#paused) throw new StorageFault('busy', 'The log of the database is being emptied.')
   }
 
   async close(): Promise<void> {
-    this.release()
+    this.resume()
     await Promise.all([...this.#all].map(({ end }) => end()))
   }
 }

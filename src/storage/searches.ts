@@ -1,7 +1,14 @@
 import { FairQueue } from '../lib/fair-queue.ts'
 import { Memo } from '../lib/memo.ts'
 import { MAX_STATEMENT_KEY, statementKey } from './statement-key.ts'
-import { cancelled, isFault, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
+import {
+  cancelledFault,
+  isFault,
+  type SearchOptions,
+  type SearchResult,
+  type Statement,
+  StorageFault,
+} from './storage.ts'
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {
@@ -119,13 +126,13 @@ class Lane {
   ): Promise<SearchResult> {
     const { username, signal } = options
     // A signal that is already aborted fires no event.
-    if (signal?.aborted) return Promise.reject(cancelled())
+    if (signal?.aborted) return Promise.reject(cancelledFault())
     if (this.#waiting.queueLength(username) >= MAX_PER_USER || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
       const one: QueuedSearch = { statement, options, ms, onEnd, resolve, reject }
       signal?.addEventListener('abort', () => {
-        if (this.#waiting.remove(username, one)) reject(cancelled())
+        if (this.#waiting.remove(username, one)) reject(cancelledFault())
       })
       this.#waiting.add(username, one)
       this.#serve()
@@ -156,7 +163,8 @@ class Lane {
   }
 
   async close(): Promise<void> {
-    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(cancelled())
+    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true))
+      one.reject(cancelledFault())
     await Promise.all(this.#all.map((searcher) => searcher.close()))
   }
 

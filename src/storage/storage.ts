@@ -125,7 +125,7 @@ export interface RowText {
   head: string
   format(row: Row): string
   /** the bytes of some text, if not those of UTF-8; and those after all rows */
-  pack?(text: string): Uint8Array
+  encode?(text: string): Uint8Array
   end?(): Uint8Array
 }
 
@@ -175,7 +175,7 @@ export interface StorageEvents {
 }
 
 /** Callbacks around the commit of a change, and how long it waits for others. */
-export interface ChangeOptions {
+export interface WriteJobOptions {
   /** how long the job waits for a table that others use, before it fails as `busy`; others wait behind it */
   lockMs?: number
   /** ends the job, if the engine can do so; it fails as `busy` */
@@ -259,10 +259,10 @@ export interface Storage {
    * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. On PostgreSQL, a job with a
    * `mode` runs as `JobMode` describes, and `afterCommit` is not called.
    */
-  runWriteJob<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
+  runWriteJob<Input, Result>(job: Job<Input, Result>, input: Input, options?: WriteJobOptions): Promise<Result>
 
   /** Runs `work`, which calls `runWriteJob`, unless another process does the same: rejects as `busy`. May be absent. */
-  exclusively?<Result>(work: () => Promise<Result>): Promise<Result>
+  runExclusively?<Result>(work: () => Promise<Result>): Promise<Result>
 
   /** Runs a job on another thread with a read-only connection, without a time limit. */
   runReadJob<Input, Result>(
@@ -272,7 +272,7 @@ export interface Storage {
   ): Promise<Result>
 
   /** All changes up to this number are visible: no transaction in progress can still commit a lower one. */
-  settled(): MaybePromise<number>
+  readSettled(): MaybePromise<number>
 
   /** The models to serve, if several nodes may share the database; else undefined. */
   readonly published?: PublishedModels

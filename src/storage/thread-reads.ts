@@ -16,11 +16,11 @@ export interface ThreadReads
     | 'needsScan'
     | 'secret'
   > {
-  createDatabase(write: Storage['write']): Database
+  createKyselyDatabase(write: Storage['write']): Database
   /** Takes over shapes that the main thread has read: the next app is made for them. */
   assumeShapes(shapes: Record<string, string>): void
   /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
-  holdSnapshot(): void
+  keepSnapshot(): void
   releaseSnapshot(): void
   close(): MaybePromise<void>
 }

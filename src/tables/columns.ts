@@ -6,7 +6,7 @@ import type { Dialect, Row, SqlValue, TableDialect } from '../storage/storage.ts
 import { indexedTexts, orderColumn } from './order-columns.ts'
 
 /**
- * Dossier's type word for a field's column. The word tells an operator at a shell what the column means, and lets the
+ * Dossier's type name for a field's column. The name tells an operator at a shell what the column means, and lets the
  * planner detect that a field's type has changed.
  */
 export function columnType(field: Field): string {
@@ -19,7 +19,7 @@ export function columnType(field: Field): string {
   return meaning ? `${meaning}_TEXT` : 'TEXT'
 }
 
-/** Type word of a column with the ids of several records. */
+/** Type name of a column with the ids of several records. */
 export const LINKS = 'LINKS_TEXT'
 
 /** The distinct column types of some fields. */

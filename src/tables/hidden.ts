@@ -15,7 +15,7 @@ export async function hiddenValues(db: Database, model: Model, state: Row): Prom
   return Object.fromEntries(values.filter(([, value]) => value !== null))
 }
 
-/** Field types by column type word; all other words are strings. */
+/** Field types by type name of the column; all others are strings. */
 const TYPES: Record<string, Field['type']> = {
   INTEGER: 'integer',
   REAL: 'number',
@@ -26,9 +26,9 @@ const TYPES: Record<string, Field['type']> = {
 }
 
 /** A field that would have such a column. */
-function hiddenField(name: string, word: string): Field {
-  const format = Object.keys(FORMATS).find((one) => `${FORMATS[one]?.column}_TEXT` === word)
-  return { name, type: TYPES[word] ?? 'string', ...(format && { format }) } as Field
+function hiddenField(name: string, typeName: string): Field {
+  const format = Object.keys(FORMATS).find((one) => `${FORMATS[one]?.column}_TEXT` === typeName)
+  return { name, type: TYPES[typeName] ?? 'string', ...(format && { format }) } as Field
 }
 
 /** A journal value in the form that the column holds: as it is, converted, or null if the conversion would be lossy. */
@@ -38,7 +38,7 @@ function storedAs(field: Field, value: unknown): SqlValue {
   return convert(...plain(value), field) ?? null
 }
 
-/** A value in stored form with the type word of such a column: the first arguments of `convert`. */
+/** A value in stored form with the type name of such a column: the first arguments of `convert`. */
 function plain(value: unknown): [string | number, string] {
   if (typeof value === 'boolean') return [Number(value), 'BOOLEAN']
   return typeof value === 'object' ? [JSON.stringify(value), 'OBJECT_TEXT'] : [value as string | number, 'TEXT']

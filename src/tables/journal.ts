@@ -20,7 +20,7 @@ type Event = (typeof EVENTS)[number]
 /** A column that no field has any more. Its values are kept, so they are journalled too. */
 export interface HiddenColumn {
   name: string
-  /** type word, see `columnType` */
+  /** type name, see `columnType` */
   type: string
   /** whether its field was `writeOnly` when it was removed from the file */
   isSecret: boolean

@@ -68,7 +68,7 @@ export async function fillLinks(
   table: string,
   selected = sql`1 = 1`,
 ): Promise<void> {
-  const items = db.dialect.each(sql.ref(`holder.${field.name}`))
+  const items = db.dialect.jsonEach(sql.ref(`holder.${field.name}`))
   await sql`
     INSERT INTO ${sql.table(link)} ("record", "position", "target")
     SELECT holder."id", item.key, CAST(item.value AS BIGINT) FROM ${sql.table(table)} AS holder, ${items} AS item
@@ -93,7 +93,7 @@ export function linkTriggers(model: Model, dialect: TableDialect): Trigger[] {
       const link = quote(linkTable(model, field))
       const column = quote(field.name)
       const hasChanged = event === 'INSERT' ? '1 = 1' : `OLD.${column} IS DISTINCT FROM NEW.${column}`
-      const items = `FROM ${dialect.each(`NEW.${column}`)} AS item`
+      const items = `FROM ${dialect.jsonEach(`NEW.${column}`)} AS item`
       // Links that stay are not written again: in PostgreSQL every new link locks the record that it leads to.
       const insert = `INSERT INTO ${link} AS link ("record", "position", "target")
         SELECT NEW."id", item.key, CAST(item.value AS BIGINT) ${items} WHERE ${hasChanged}`
@@ -196,7 +196,7 @@ export async function verifyLinks(db: Database, model: Model, { field, column = 
 
 async function missingIds(db: Database, table: string | undefined, ids: number[]): Promise<Set<number>> {
   if (table === undefined) return new Set(ids)
-  const wanted = sql`SELECT CAST(value AS BIGINT) AS id FROM ${db.dialect.each(JSON.stringify(ids))} AS wanted`
+  const wanted = sql`SELECT CAST(value AS BIGINT) AS id FROM ${db.dialect.jsonEach(JSON.stringify(ids))} AS wanted`
   const { rows } = await sql<{ id: number }>`
     SELECT id FROM (${wanted}) AS wanted WHERE id NOT IN (SELECT "id" FROM ${sql.table(table)})`.execute(db)
   return new Set(rows.map(({ id }) => id))

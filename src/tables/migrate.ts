@@ -88,7 +88,7 @@ export const planModels = (storage: Storage, models: Model[]): Promise<Overview>
 export async function hasLeftovers(storage: Storage): Promise<boolean> {
   const findLeftovers = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
   try {
-    return (await storage.exclusively?.(findLeftovers)) ?? false
+    return (await storage.runExclusively?.(findLeftovers)) ?? false
   } catch (error) {
     if (isFault(error, 'busy')) return false
     throw error
@@ -118,7 +118,7 @@ export async function migrate(
     options.signal?.throwIfAborted()
     try {
       const run = () => attempt(storage, models, options, miscounted)
-      return await (storage.exclusively ? storage.exclusively(run) : run())
+      return await (storage.runExclusively ? storage.runExclusively(run) : run())
     } catch (error) {
       if (!isWorthAnotherTry(error)) throw error
       await setTimeout(100)

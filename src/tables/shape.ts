@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { type Model, tableName } from '../model/model.ts'
-import { type Dialect, type Statement, type Storage, staleShape, type TableDialect } from '../storage/storage.ts'
+import { type Dialect, type Statement, type Storage, staleFault, type TableDialect } from '../storage/storage.ts'
 import { tableShape } from './ddl.ts'
 import { fieldsWithKey, orderColumn } from './order-columns.ts'
 
 /** Refuses a read through an outdated model: another process may have changed the meaning of a column. */
 export function requireCurrentShape(storage: Storage, model: Model): void {
-  if (storage.shape(tableName(model)) !== tableShape(model)) throw staleShape()
+  if (storage.shape(tableName(model)) !== tableShape(model)) throw staleFault()
 }
 
 /** A bounded read of a model's table, which fails as `stale` if the table has another shape by then. */

@@ -38,12 +38,12 @@ export async function createTrigramIndex(
   db: Database,
   { table, columns, definition }: TrigramInput,
 ): Promise<string | undefined> {
-  const { prepare, create } = db.dialect.tables.trigramIndex as TrigramIndexDialect
+  const { ensureExtension, create } = db.dialect.tables.trigramIndex as TrigramIndexDialect
   // Another node may have created it while this one waited for its turn.
   const known = await sql<{ shape: string }>`
     SELECT shape FROM dossier_tables WHERE tbl = ${searchIndexName(table)}`.execute(db)
   if (known.rows[0]?.shape === definition) return undefined
-  const missing = await prepare(db)
+  const missing = await ensureExtension(db)
   if (missing !== undefined) return missing
   for (const text of create(boundedName('', table, SUFFIX), table, columns)) await execute(db, text)
   await sql`

@@ -155,7 +155,7 @@ async function findDuplicates(db: Database, table: string, keys: RawBuilder<unkn
     sql` AND `,
   )
   const { rows } = await sql<{ ids: string }>`
-    SELECT ${db.dialect.list(sql`"id"`)} AS ids FROM ${sql.table(table)} WHERE ${isSet}
+    SELECT ${db.dialect.jsonAggregate(sql`"id"`)} AS ids FROM ${sql.table(table)} WHERE ${isSet}
     GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MAX_NAMED}`.execute(db)
   return rows.map(({ ids }) => JSON.parse(ids).slice(0, MAX_NAMED + 1))
 }

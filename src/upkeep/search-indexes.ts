@@ -64,7 +64,7 @@ export function maintainSearchIndexes(
   /** One process after the other; else they would create the same index. */
   const create = async (model: Model) => {
     const make = () => storage.runWriteJob(CREATE_TRIGRAMS, trigramInput(model, tables), { lockMs: CREATE_LOCK_MS })
-    const missing = await storage.exclusively?.(make)
+    const missing = await storage.runExclusively?.(make)
     if (missing !== undefined && !isTold) log.warn(missing)
     isTold ||= missing !== undefined
     await storage.refreshShapes()

@@ -430,15 +430,15 @@ t.test('what fails for one does not hold up the others', async (t) => {
 t.test('rights that change in the middle of a page', async (t) => {
   const { service, admin, north } = await withSales(t)
   const { storage } = service
-  const { settled } = storage
+  const { readSettled } = storage
   let isFirst = true
   Object.assign(storage, {
-    settled: async () => {
+    readSettled: async () => {
       if (isFirst) {
         isFirst = false
         await admin.post('/ws/users/nora', { attributes: { regions: ['east'] } })
       }
-      return settled.call(storage)
+      return readSettled.call(storage)
     },
   })
   t.match(await north.get('/ws/changes?since=1'), { status: 410, body: { code: 'CHANGES_GONE' } })

@@ -7,7 +7,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { fold } from '../../src/lib/fold.ts'
 import { searchWords } from '../../src/lib/search-words.ts'
-import { createDatabase } from '../../src/storage/postgres/kysely.ts'
+import { createKyselyDatabase } from '../../src/storage/postgres/kysely.ts'
 import { TRIGRAM_INDEX } from '../../src/storage/postgres/trigram-index.ts'
 import { type Statement, StorageFault } from '../../src/storage/storage.ts'
 import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../../src/tables/search-index.ts'
@@ -528,12 +528,12 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
 
 t.test('an extension that cannot be created', postgresOnly, async (t) => {
   const asked: string[] = []
-  const db = createDatabase(async ({ sql: text }) => {
+  const db = createKyselyDatabase(async ({ sql: text }) => {
     asked.push(text)
     if (text.startsWith('CREATE')) throw new Error('permission denied')
     return []
   })
-  t.match(await TRIGRAM_INDEX.prepare(db), /permission denied.*CREATE EXTENSION pg_trgm/)
+  t.match(await TRIGRAM_INDEX.ensureExtension(db), /permission denied.*CREATE EXTENSION pg_trgm/)
   t.equal(asked.length, 2)
   const input = trigramInput(MODEL, db.dialect.tables)
   t.match(await createTrigrams(db, input), /permission denied/)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import type { Model } from '../../src/model/model.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
-import { createDatabase } from '../../src/storage/postgres/kysely.ts'
+import { createKyselyDatabase } from '../../src/storage/postgres/kysely.ts'
 import { Reader } from '../../src/storage/postgres/reader.ts'
 import { WriteConnection } from '../../src/storage/postgres/write-connection.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
@@ -233,7 +233,7 @@ if (isThere) {
       if (/^CREATE UNIQUE/.test(query.sql)) throw new StorageFault('taken', 'x')
       return connection.runUnprepared(query)
     }
-    const atThisMoment = createDatabase(execute)
+    const atThisMoment = createKyselyDatabase(execute)
     await t.rejects(
       buildIndexes(atThisMoment, { models: [thing(renamed, { unique: [['name']] })], isOptional: false }),
       { kind: 'stale' } as never,
@@ -241,7 +241,7 @@ if (isThere) {
     // What cannot be tidied up after a change is told, and done after the next one.
     const told: Error[] = []
     const failing = Object.assign(Object.create(storage), {
-      exclusively: (work: () => Promise<unknown>) => work(),
+      runExclusively: (work: () => Promise<unknown>) => work(),
       runWriteJob: (given: { name: string }, ...rest: never[]) =>
         given.name === 'validateReferences' || given.name === 'dropIndexes'
           ? Promise.reject(told.length === 0 ? new Error('odd') : new StorageFault('busy', 'x'))
@@ -286,7 +286,7 @@ if (isThere) {
     const second = await openStorage({ DATA_DIR: emptyFolder(t), DATABASE_URL: url })
     t.equal((await changing).length, 1)
     t.equal(holds, 2)
-    await storage.exclusively?.(async () => {
+    await storage.runExclusively?.(async () => {
       await t.rejects(migrate(second, [thing({ code: TEXT })], { busyTimeoutMs: -1 }), {
         message: /Another process is changing tables/,
       })
@@ -329,12 +329,12 @@ if (isThere) {
     await shell.query('BEGIN; LOCK TABLE "a__Thing" IN ACCESS EXCLUSIVE MODE')
     // Of a group, those of other tables are written.
     const lane = new WriteConnection(url)
-    t.match(await lane.group([unit(thing({ code: TEXT }), 'code'), unit(other, 'x')]), [
+    t.match(await lane.writeGroup([unit(thing({ code: TEXT }), 'code'), unit(other, 'x')]), [
       { isLocked: true },
       { rows: [[{}]] },
     ])
     const both = [unit(thing({ code: TEXT }), 'code'), unit(thing({ code: TEXT }), 'code')]
-    t.match(await lane.group(both), [{ isLocked: true }, { isLocked: true }])
+    t.match(await lane.writeGroup(both), [{ isLocked: true }, { isLocked: true }])
     await lane.close()
     const done: string[] = []
     const note = (what: string, work: Promise<unknown>) => work.then(() => done.push(what))

@@ -4,8 +4,8 @@ import { CompiledQuery } from 'kysely'
 import t from 'tap'
 import { compare, HELP, moveCommand } from '../../src/cli/move.ts'
 import { addUser } from '../../src/people/users.ts'
-import { openAny, openStorage } from '../../src/storage/open.ts'
-import { createDatabase } from '../../src/storage/postgres/kysely.ts'
+import { openEvenUnfinished, openStorage } from '../../src/storage/open.ts'
+import { createKyselyDatabase } from '../../src/storage/postgres/kysely.ts'
 import { markUnfinished } from '../../src/storage/unfinished.ts'
 import { insertRows, OWN_TABLES } from '../../src/tables/copy-tables.ts'
 import { atShell, postgresDatabase } from '../engine.ts'
@@ -142,7 +142,7 @@ if (hasServer()) {
     await moved.close()
 
     const folder = join(app.folder, 'back')
-    const begun = await openAny({ DATA_DIR: folder })
+    const begun = await openEvenUnfinished({ DATA_DIR: folder })
     await markUnfinished(begun.db, 'somebody else’s')
     await addUser(begun, { username: 'half', roles: [] })
     await begun.db.executeQuery(CompiledQuery.raw('CREATE TABLE a__Half (id INTEGER PRIMARY KEY, version INTEGER)'))
@@ -157,7 +157,7 @@ if (hasServer()) {
       7,
     )
     const lines = { table: 'a__Line', columns: ['id', 'n'], order: 'id', isNumbered: true }
-    const wrong = createDatabase(async () => [{ id: 1, n: 99 }])
+    const wrong = createKyselyDatabase(async () => [{ id: 1, n: 99 }])
     await t.rejects(
       compare(back.db, { db: wrong }, [lines], () => {}),
       /a__Line is not the same after it was copied/,

@@ -242,8 +242,8 @@ if (isThere) {
     // Somebody changes tables now: what is there is theirs.
     await shell.query('CREATE TABLE dossier_draft__x (id int)')
     t.equal(await hasLeftovers(storage), true)
-    await storage.exclusively?.(async () => t.equal(await hasLeftovers(storage), false))
-    const failing = Object.assign(Object.create(storage), { exclusively: () => Promise.reject(new Error('x')) })
+    await storage.runExclusively?.(async () => t.equal(await hasLeftovers(storage), false))
+    const failing = Object.assign(Object.create(storage), { runExclusively: () => Promise.reject(new Error('x')) })
     await t.rejects(hasLeftovers(failing), /^x$/)
     await shell.query('DROP TABLE dossier_draft__x')
   })

@@ -3,11 +3,10 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { fold } from '../../src/lib/fold.ts'
-import { change } from '../../src/storage/postgres/changer.ts'
 import { compactCounts } from '../../src/storage/postgres/compact-counts.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
-import { inspect, openStorage } from '../../src/storage/postgres/engine.ts'
+import { inspectDatabase, openStorage } from '../../src/storage/postgres/engine.ts'
 import {
   explainOpening,
   isConnectionLost,
@@ -15,12 +14,13 @@ import {
   isRetryable,
   toFault,
 } from '../../src/storage/postgres/faults.ts'
-import { createDatabase } from '../../src/storage/postgres/kysely.ts'
+import { createKyselyDatabase } from '../../src/storage/postgres/kysely.ts'
 import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
 import { migrateSchema } from '../../src/storage/postgres/schema.ts'
 import { PostgresSearcher } from '../../src/storage/postgres/searcher.ts'
 import { mayContainPattern, shortWordPattern } from '../../src/storage/postgres/short-words.ts'
+import { runWriteJob } from '../../src/storage/postgres/write-job.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Row, type StorageFault } from '../../src/storage/storage.ts'
 import { openProxy } from '../crash/proxy.ts'
@@ -76,7 +76,7 @@ if (hasServer()) {
     await t.rejects(openStorage(at((one) => (one.pathname = 'nowhere'))), /there is no such database/)
     await t.rejects(openStorage(at((one) => (one.username = 'nobody_at_all'))), /the user is not let in/)
     await t.rejects(
-      inspect(
+      inspectDatabase(
         at((one) => (one.pathname = 'nowhere')),
         async () => 0,
       ),
@@ -597,7 +597,7 @@ if (hasServer()) {
     while (failures < 2) await setTimeout(5)
     failing()
     // A transaction that has a number and is not over holds back all that came later.
-    t.equal(await storage.settled(), 0)
+    t.equal(await storage.readSettled(), 0)
     await other.query(`BEGIN; SELECT dossier_act('ann', NULL, false); SELECT nextval('dossier_changes_change_seq')`)
     await storage.write({
       steps: [
@@ -606,9 +606,9 @@ if (hasServer()) {
         ),
       ],
     })
-    t.equal(await storage.settled(), 0)
+    t.equal(await storage.readSettled(), 0)
     await other.query('COMMIT')
-    t.equal(await storage.settled(), 2)
+    t.equal(await storage.readSettled(), 2)
     // Both prepare the same name, and the table changes in between.
     await Connection.with(url, async (connection) => {
       await connection.runUnprepared(say('CREATE TEMP TABLE wide (a text); INSERT INTO wide VALUES (1)'))
@@ -630,22 +630,22 @@ if (hasServer()) {
     )
     t.ok(isSwapped)
     await t.rejects(storage.runWriteJob(job, 'made'), fault('taken'))
-    await t.rejects(change('postgres://x@127.0.0.1:1/x', job, 'made', {}), fault('busy'))
+    await t.rejects(runWriteJob('postgres://x@127.0.0.1:1/x', job, 'made', {}), fault('busy'))
     t.equal(await storage.runReadJob(defineJob<string, null>(import.meta.resolve('./job.ts'), 'nothing'), ''), null)
     await t.rejects(
       storage.runReadJob(defineJob<string, string[]>(import.meta.resolve('./job.ts'), 'run'), 'made'),
       /read-only/,
     )
     t.strictSame(
-      await inspect(url, async (db) =>
+      await inspectDatabase(url, async (db) =>
         (await db.selectFrom('counter').select('name').execute()).map(({ name }) => name),
       ),
       ['made'],
     )
-    const db = createDatabase(async () => [])
+    const db = createKyselyDatabase(async () => [])
     t.strictSame(await db.introspection.getTables(), [])
     t.equal(numberPlaceholders(`SELECT '?', "?", ?, ?`), `SELECT '?', "?", $1, $2`)
-    t.equal(DIALECT.alive(1).compile(db).sql, '1 = 1')
+    t.equal(DIALECT.abortCheck(1).compile(db).sql, '1 = 1')
     t.strictSame(DIALECT.tables.notifyShapes, [])
     t.equal(DIALECT.like(sql`x`, 'a\\').compile(db).sql, '1 = 0')
     await db.destroy()

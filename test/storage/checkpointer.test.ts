@@ -26,8 +26,8 @@ function parts({
       },
     },
     rowStreams: {
-      hold: () => void done.push('hold'),
-      release: () => void done.push('release'),
+      pause: () => void done.push('pause streams'),
+      resume: () => void done.push('resume streams'),
       endSlow: () => void done.push('end slow'),
       get isUnderWay() {
         return rowStreams() > 0
@@ -53,18 +53,18 @@ t.test('a log that is too large is copied, and starts over while nobody reads fr
   t.strictSame(one.done, [], 'not yet')
   checkpointer.logSize(1001)
   checkpointer.logSize(2000)
-  await settled(() => one.done.includes('release'))
-  t.strictSame(one.done, ['copy', 'pause', 'truncate', 'release'])
+  await settled(() => one.done.includes('resume streams'))
+  t.strictSame(one.done, ['copy', 'pause', 'truncate', 'resume streams'])
   checkpointer.logSize(2000)
   t.equal(one.done.length, 4, 'and not again at once')
   const far = parts()
   new Checkpointer(far, 1000).logSize(4001)
-  await settled(() => far.done.includes('release'))
+  await settled(() => far.done.includes('resume streams'))
   t.ok(far.done.includes('pause for long'), 'searches wait when it is far too large')
   const much = parts({ truncate: () => setTimeout(200).then(() => void much.done.push('truncated')) })
   new Checkpointer(much, 1000).logSize(4001)
-  await settled(() => much.done.includes('release'))
-  t.strictSame(much.done.slice(-2), ['truncated', 'release'], 'until it is empty')
+  await settled(() => much.done.includes('resume streams'))
+  t.strictSame(much.done.slice(-2), ['truncated', 'resume streams'], 'until it is empty')
 })
 
 t.test(
@@ -72,21 +72,21 @@ t.test(
   async (t) => {
     const before = parts({ rowStreams: () => 1 })
     new Checkpointer(before, 1000).logSize(4000)
-    await settled(() => before.done.includes('release'))
-    t.strictSame(before.done, ['copy', 'release'], 'before that they go on')
+    await settled(() => before.done.includes('resume streams'))
+    t.strictSame(before.done, ['copy', 'resume streams'], 'before that they go on')
     let left = 3
     const one = parts({ rowStreams: () => left-- })
     new Checkpointer(one, 1000).logSize(4001)
-    await settled(() => one.done.includes('release'))
+    await settled(() => one.done.includes('resume streams'))
     t.strictSame(one.done, [
-      'hold',
+      'pause streams',
       'end slow',
       'end slow',
       'end slow',
       'copy',
       'pause for long',
       'truncate',
-      'release',
+      'resume streams',
     ])
   },
 )
@@ -95,11 +95,11 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
   const one = parts({ truncate: () => Promise.reject(new Error('no room')) })
   const checkpointer = new Checkpointer(one, 1000)
   checkpointer.logSize(1001)
-  await settled(() => one.done.includes('release'))
+  await settled(() => one.done.includes('resume streams'))
   t.match(one.errors, [{ message: 'no room' }])
   const slow = parts({ truncate: () => setTimeout(200).then(() => Promise.reject(new Error('no room, later'))) })
   new Checkpointer(slow, 1000).logSize(1001)
-  await settled(() => slow.done.includes('release'))
+  await settled(() => slow.done.includes('resume streams'))
   t.strictSame(slow.errors, [], 'searches do not wait for it')
   await settled(() => slow.errors.length > 0)
   t.match(slow.errors, [{ message: 'no room, later' }], 'and it is told as well')
@@ -107,13 +107,13 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
   const closing = new Checkpointer(closed, 1000)
   closing.logSize(4001)
   closing.close()
-  await settled(() => closed.done.includes('release'))
-  t.strictSame(closed.done, ['hold', 'end slow', 'release'], 'what is closed goes no further')
+  await settled(() => closed.done.includes('resume streams'))
+  t.strictSame(closed.done, ['pause streams', 'end slow', 'resume streams'], 'what is closed goes no further')
   const late = parts({ truncate: () => Promise.reject(new Error('closed')) })
   const ending = new Checkpointer(late, 1000)
   late.copyLog = async () => ending.close()
   ending.logSize(1001)
-  await settled(() => late.done.includes('release'))
+  await settled(() => late.done.includes('resume streams'))
   t.strictSame(late.errors, [], 'nor is it told what fails while all is closed')
 })
 

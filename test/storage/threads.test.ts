@@ -8,7 +8,7 @@ import { JobPool } from '../../src/storage/job-pool.ts'
 import { PendingUnits } from '../../src/storage/pending-units.ts'
 import { RowStreams } from '../../src/storage/row-streams.ts'
 import { Searches } from '../../src/storage/searches.ts'
-import { inspect } from '../../src/storage/sqlite/engine.ts'
+import { inspectDatabase } from '../../src/storage/sqlite/engine.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { SearchThreadHandle } from '../../src/storage/sqlite/searcher.ts'
 import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts'
@@ -91,7 +91,7 @@ t.test('where threads have no numbers, all are alike', async (t) => {
 t.test('a database that is not there cannot be looked at', async (t) => {
   const folder = emptyFolder(t)
   await t.rejects(
-    inspect(folder, async () => 1),
+    inspectDatabase(folder, async () => 1),
     { message: `There is no database in ${folder}.` },
   )
 })
@@ -171,8 +171,8 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
 
-  rowStreams.hold()
-  rowStreams.hold()
+  rowStreams.pause()
+  rowStreams.pause()
   const held = begin().next()
   const gone = new AbortController()
   const left = begin({ username: 'bob', signal: gone.signal }).next()
@@ -180,7 +180,7 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   t.equal(threads.length, 0, 'none has begun')
   t.equal(rowStreams.isUnderWay, false)
   gone.abort()
-  rowStreams.release()
+  rowStreams.resume()
   await t.rejects(left, { name: 'StorageFault', kind: 'cancelled' } as unknown as Error)
   while (threads.length === 0) await new Promise(setImmediate)
   t.equal(rowStreams.isUnderWay, true)
@@ -195,7 +195,7 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   while (rowStreams.isUnderWay) await new Promise(setImmediate)
   await rowStreams.close()
   const closing = new RowStreams(startOne, 60_000)
-  closing.hold()
+  closing.pause()
   const waiting = closing.stream(
     { sql: '', parameters: [] },
     { module: '', name: '' },
@@ -209,7 +209,7 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   threads[1]?.emit('exit', 0)
   await t.rejects(held2, { kind: 'cancelled' } as unknown as Error)
   const impatient = new RowStreams(startOne, 60_000, 5)
-  impatient.hold()
+  impatient.pause()
   const one = impatient.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, options())
   await t.rejects(one.next(), { name: 'StorageFault', message: /is being emptied/ })
 })

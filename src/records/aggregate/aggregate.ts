@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { withReach } from '../../filters/reach.ts'
-import { aliveCondition, toCondition } from '../../filters/where.ts'
+import { abortCondition, toCondition } from '../../filters/where.ts'
 import type { Model } from '../../model/model.ts'
 import type { AggregateQuery } from '../../requests/aggregate.ts'
 import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
@@ -68,7 +68,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const reach = access.reachFor(model, 'read', caller)
     const where = withReach(
       reach,
-      aliveCondition(query, dialect, rowNumber(array)),
+      abortCondition(query, dialect, rowNumber(array)),
       ...(filter ? [toCondition(filter, model, asking)] : []),
       ...(textSearch ? [containsWords(model, textSearch, dialect)] : []),
     )

@@ -43,7 +43,7 @@ export function recordsWithItems(array: Field | undefined, { model, dialect }: C
   const table = sql.table(tableName(model))
   if (!array) return table
   const item = sql`item__all.value AS ${sql.ref(itemColumn(array.name))}, item__all.key AS item__place`
-  const items = dialect.each(sql.ref(`${tableName(model)}.${array.name}`))
+  const items = dialect.jsonEach(sql.ref(`${tableName(model)}.${array.name}`))
   return sql`(SELECT ${table}.*, ${item} FROM ${table} LEFT JOIN ${items} AS item__all ON 1 = 1) AS ${table}`
 }
 

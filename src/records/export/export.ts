@@ -1,5 +1,5 @@
 import { withReach } from '../../filters/reach.ts'
-import { aliveCondition, toCondition } from '../../filters/where.ts'
+import { abortCondition, toCondition } from '../../filters/where.ts'
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
@@ -27,7 +27,7 @@ export function createExporter(context: RecordsContext, model: Model) {
     const reach = access.reachFor(model, 'read', caller)
     const asking = access.contextFor(caller)
     const matching = [
-      aliveCondition(query, storage.dialect),
+      abortCondition(query, storage.dialect),
       ...(filter ? [toCondition(filter, model, asking)] : []),
       ...(textSearch ? [containsWords(model, textSearch, storage.dialect)] : []),
     ]

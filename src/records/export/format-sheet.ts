@@ -30,7 +30,7 @@ export function xlsx({ model, columns, zone, language }: FormatInput): RowText {
         return { text: known === null || known === '' || RECORD_ID.test(String(known)) ? `#${id}` : String(known) }
       }),
     )
-  return { head: '', format, pack: workbook.pack, end: workbook.end }
+  return { head: '', format, encode: workbook.pack, end: workbook.end }
 }
 
 function cellFormatter(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { withReach, withReachByIndex } from '../../filters/reach.ts'
-import { aliveCondition, comparisonKey, referringField } from '../../filters/where.ts'
+import { abortCondition, comparisonKey, referringField } from '../../filters/where.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import {
   type Field,
@@ -205,17 +205,17 @@ async function lookUpReferring(
   const links = sql`(SELECT "record" AS link__record, "target" AS link__target FROM ${sql.table(linkTable(target, field))})`
   const from = field.links ? sql`${links} AS links JOIN ${table} ON "id" = link__record` : table
   const columns = selectedColumns(target, { expand: below }).map((name) => sql.ref(name))
-  const ids = storage.dialect.each(JSON.stringify(rows.map(({ id }) => id)))
+  const ids = storage.dialect.jsonEach(JSON.stringify(rows.map(({ id }) => id)))
   const wanted = sql`SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${ids}`
   const isWanted = is`${key} IN (SELECT wanted__id FROM (${wanted}) AS wanted__ids)`
-  const alive = aliveCondition({}, storage.dialect)
+  const abortCheck = abortCondition({}, storage.dialect)
   // The first ones are chosen by what the index of the reference has; only these are read.
   const statement = sql`
     SELECT ${sql.join(columns)}, related__of, related__total
     FROM (
       SELECT "id" AS related__id, ${key} AS related__of, count(*) OVER (PARTITION BY ${key}) AS related__total,
         row_number() OVER (PARTITION BY ${key} ORDER BY "id") AS related__place
-      FROM ${from} WHERE ${withReach(reach, alive, isWanted)}
+      FROM ${from} WHERE ${withReach(reach, abortCheck, isWanted)}
     ) AS related__all
     JOIN (${wanted}) AS wanted__all ON wanted__id = related__of
     JOIN ${table} ON "id" = related__id
@@ -262,7 +262,7 @@ async function readReferred(
   requireCurrentShape(storage, model)
   const reach = access.reachFor(model, 'read', user)
   const columns = selectedColumns(model, { expand: below }).map((name) => sql.ref(name))
-  const wanted = storage.dialect.each(JSON.stringify(ids))
+  const wanted = storage.dialect.jsonEach(JSON.stringify(ids))
   // No field name contains `__`, so these names cannot clash with a column.
   const statement = sql`
     SELECT ${sql.join(columns)}

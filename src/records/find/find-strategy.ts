@@ -2,7 +2,7 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, withReach, withReachByIndex } from '../../filters/reach.ts'
 import {
-  aliveCondition,
+  abortCondition,
   type FilterContext,
   looksAtReferring,
   referencedModels,
@@ -73,7 +73,7 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
       return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }
     const matching = [
-      ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
+      ...(isOne ? [] : [abortCondition(query, storage.dialect)]),
       ...(query.filter ? [toCondition(query.filter, model, { ...access.contextFor(caller), isFewer })] : []),
       ...(candidates?.condition ? [candidates.condition] : []),
       ...(query.textSearch ? [containsWords(model, query.textSearch, storage.dialect)] : []),

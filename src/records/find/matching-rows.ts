@@ -25,11 +25,12 @@ export function matchingRows(db: Database, model: Model, { reach, by, values, co
   const { dialect } = db
   const hasValues = by.map(
     (field, index) =>
-      is`${comparisonKey(field, dialect)} = ${dialect.at(sql`wanted__value`, index, columnType(field))}`,
+      is`${comparisonKey(field, dialect)} = ${dialect.jsonItem(sql`wanted__value`, index, columnType(field))}`,
   )
   return sql`
     SELECT wanted__key, ${sql.join(columns.map((name) => sql.ref(name)))}
-    FROM (SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.each(JSON.stringify(values))}) AS wanted__all
+    FROM (
+      SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.jsonEach(JSON.stringify(values))}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
     WHERE ${withReachByIndex(reach, undefined, ...hasValues)}`.compile(db)
 }

@@ -75,7 +75,7 @@ export async function estimateSelectivity(
 ): Promise<number> {
   const { dialect, db } = storage
   const first = sql`"id" IN (SELECT "id" FROM ${sql.table(tableName(model))} ORDER BY "id" LIMIT ${SAMPLE})`
-  const where = withReach(reach, is`${first}`, is`${dialect.alive(1)}`, containsWords(model, search, dialect))
+  const where = withReach(reach, is`${first}`, is`${dialect.abortCheck(1)}`, containsWords(model, search, dialect))
   const statement = sql`SELECT count(*) AS matching FROM ${sql.table(tableName(model))} WHERE ${where}`.compile(db)
   const shapes = keyedShapes([model, ...reach.models], dialect.tables)
   const { username, signal } = caller
@@ -96,7 +96,7 @@ export function findCandidates(model: Model, { words }: TextSearch, storage: Sto
   const [name, definition] = [searchIndexName(table), searchDefinition(unrestrictedModel(model), tables)]
   if (storage.shape(name) !== definition) return undefined
   const shapes = { [name]: definition }
-  const records = tables.wordIndex?.proposed(name, table, words)
+  const records = tables.wordIndex?.proposeIds(name, table, words)
   const conditions = words.flatMap((word) => {
     const mayContain = tables.trigramIndex?.mayContain(unrestrictedModel(model).search, word, containsPattern(word))
     return mayContain ? [is`${mayContain}`] : []

@@ -88,7 +88,8 @@ export function createDeletedReader(
       AND later.id = gone.id AND later.change > gone.change AND later.operation <> 'forget')`
     const isAway = is`NOT EXISTS (SELECT 1 FROM ${sql.table(tableName(model))} AS record WHERE record.id = gone.id)`
     const isKept = is`"model" = ${model.name} AND "operation" = 'delete' AND "change" < ${before} AND "was" IS NOT NULL`
-    const alive = is`${storage.dialect.alive(ROWS_BETWEEN)}`
-    return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${all([isSeen, isKept, alive, isLast, isAway])}`
+    const abortCheck = is`${storage.dialect.abortCheck(ROWS_BETWEEN)}`
+    const conditions = all([isSeen, isKept, abortCheck, isLast, isAway])
+    return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${conditions}`
   }
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { MAX_FAULTS } from '../../errors.ts'
 import type { User } from '../../model/access.ts'
 import { byName, type Model, tableName } from '../../model/model.ts'
-import { type Database, type Progress, staleShape } from '../../storage/storage.ts'
+import { type Database, type Progress, staleFault } from '../../storage/storage.ts'
 import { tableShape } from '../../tables/ddl.ts'
 import { createBlockChecker } from './check-block.ts'
 import { CheckedRowWriter } from './checked-rows.ts'
@@ -97,5 +97,5 @@ async function requireShape(db: Database, model: Model): Promise<void> {
     .select('shape')
     .where('tbl', '=', tableName(model))
     .executeTakeFirst()
-  if (known?.shape !== tableShape(model)) throw staleShape()
+  if (known?.shape !== tableShape(model)) throw staleFault()
 }

@@ -110,11 +110,11 @@ export function createDeletePreview({
   ) {
     const { dialect } = storage
     const reach = access.reachFor(model, 'read', caller)
-    const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))
+    const ids = dialect.jsonEach(JSON.stringify(deleted.map(({ id }) => id)))
     const refers = refersToOne(model, field, sql`SELECT CAST(value AS BIGINT) FROM ${ids}`)
     const isSeen = sql`CASE WHEN ${withReach(reach)} THEN 1 ELSE 0 END`
     // All that refer are counted, also those that the user does not see: only their number is told.
-    const where = withReach(ALL, is`${dialect.alive(ROWS_BETWEEN)}`, refers)
+    const where = withReach(ALL, is`${dialect.abortCheck(ROWS_BETWEEN)}`, refers)
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller

@@ -51,9 +51,9 @@ export function mergeCheckQuery(
       ) AS last WHERE (version > ${version} OR (version = ${version} AND operation = 'delete'))
       AND change > (SELECT coalesce(max(change), 0) FROM dossier_renames WHERE model = ${sql.lit(model.name)})
     ), changed AS MATERIALIZED (
-      SELECT DISTINCT named.value AS name FROM since, ${dialect.each(sql`since.fields`)} AS named
+      SELECT DISTINCT named.value AS name FROM since, ${dialect.jsonEach(sql`since.fields`)} AS named
     )
-    SELECT ${now} AS version, (SELECT ${dialect.list(sql`name`)} FROM changed) AS merged
+    SELECT ${now} AS version, (SELECT ${dialect.jsonAggregate(sql`name`)} FROM changed) AS merged
     FROM ${sql.table(table)} WHERE ${reached}
     AND ${now} - ${version} = (SELECT count(DISTINCT nullif(since.version, ${version})) FROM since)
     AND NOT ${any(clashes)}`

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { ALL, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName, unrestrictedModel } from '../../model/model.ts'
-import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
+import { type Row, type Statement, type StorageFault, staleFault } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, indexKeys, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
@@ -37,8 +37,8 @@ async function explainViolation(
   user: User,
   written: Row | number,
 ): Promise<Error> {
-  if (fault.kind === 'taken') return notUnique(fault, context, model) ?? staleShape()
-  if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleShape()
+  if (fault.kind === 'taken') return notUnique(fault, context, model) ?? staleFault()
+  if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleFault()
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
   const missing = await missingAmong(context, referencesIn(model, written), () => ALL)
@@ -208,7 +208,7 @@ async function refersTo(context: CheckContext, model: Model, reach: Reach, field
 /** Those of some records that exist within reach. */
 async function findExistingIds({ storage, statements }: CheckContext, model: Model, reach: Reach, ids: number[]) {
   const given = { id: 0, ids, reach }
-  const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
+  const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.jsonEach(IDS)} AS wanted)`
   const statement = statements(`${model.name} ${reach.sqlKey} ids`, given, () =>
     storage.db
       .selectFrom(tableName(model))

@@ -3,16 +3,16 @@ import type { Database, TableState, Trigger } from '../storage.ts'
 
 /** Reads tables, columns and triggers from PostgreSQL's catalog. */
 
-const WORDS: Record<string, string> = {
+const TYPE_NAMES: Record<string, string> = {
   bigint: 'INTEGER',
   'double precision': 'REAL',
   boolean: 'BOOLEAN',
   text: 'TEXT',
 }
-const typeWord = (type: string) => WORDS[type] ?? type.replace('dossier_', '').toUpperCase()
+const toTypeName = (type: string) => TYPE_NAMES[type] ?? type.replace('dossier_', '').toUpperCase()
 
 const ON_DELETE: Record<string, string> = { a: 'NO ACTION', n: 'SET NULL', c: 'CASCADE' }
-export const onDeleteWord = (letter: string) => ON_DELETE[letter] ?? letter
+export const toOnDelete = (letter: string) => ON_DELETE[letter] ?? letter
 
 /** The names of our foreign keys end so. An operator may have made others. */
 export const OUR_REFERENCE = '__refers$'
@@ -72,10 +72,10 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     name: table.name,
     columns: columns.map(({ name, type, isGenerated, hasDefault, remark, refersTo, onDelete }) => ({
       name,
-      type: typeWord(type),
+      type: toTypeName(type),
       generated: isGenerated === 1 ? String(remark) : undefined,
       hasDefault: hasDefault === 1,
-      foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: onDeleteWord(String(onDelete)) },
+      foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: toOnDelete(String(onDelete)) },
     })),
     indexes,
     links,
@@ -115,5 +115,5 @@ export async function readColumns(db: Database, table: string): Promise<{ name: 
   const { rows } = await sql<{ name: string; type: string }>`
     SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
     WHERE attrelid = to_regclass(${`"${table}"`}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`.execute(db)
-  return rows.map(({ name, type }) => ({ name, type: typeWord(type) }))
+  return rows.map(({ name, type }) => ({ name, type: toTypeName(type) }))
 }

@@ -120,7 +120,7 @@ export class Connection {
   }
 
   /** Process id of the server's backend for this connection. */
-  async number(): Promise<number> {
+  async backendPid(): Promise<number> {
     const [row] = await this.run({ sql: 'SELECT pg_backend_pid() AS number', parameters: [] })
     return row?.number as number
   }

@@ -66,9 +66,9 @@ export const DIALECT: Dialect = {
   },
 
   // Not needed: the server itself ends a search at its timeout or when it is cancelled.
-  alive: () => sql`1 = 1`,
+  abortCheck: () => sql`1 = 1`,
 
-  each: (json) => sql`dossier_each(${json})`,
+  jsonEach: (json) => sql`dossier_each(${json})`,
 
   changeItems: (array, change) => sql`CASE
     WHEN ${array} IS NOT NULL OR jsonb_array_length(CAST(${change} AS jsonb) -> 'add') > 0 THEN (
@@ -81,7 +81,7 @@ export const DIALECT: Dialect = {
 
   countItems: (array) => sql`coalesce(jsonb_array_length(CAST(${array} AS jsonb)), 0)`,
 
-  at(value, place, type) {
+  jsonItem(value, place, type) {
     const text = sql`(${value}::jsonb ->> ${sql.lit(place)})`
     const cast = CASTS[type]
     const found = cast === undefined ? text : sql`${text}::${sql.raw(cast)}`
@@ -96,7 +96,7 @@ export const DIALECT: Dialect = {
         THEN CAST(left(${value}, 10) AS timestamp) ELSE CAST(${value} AS timestamptz) AT TIME ZONE ${zone} END,
         ${sql.lit(PERIODS[by])}) END`,
 
-  list: (value) => sql`coalesce(json_agg(${value} ORDER BY ${value})::text, '[]')`,
+  jsonAggregate: (value) => sql`coalesce(json_agg(${value} ORDER BY ${value})::text, '[]')`,
 
   // The condition is checked once, before the first row is read and after the table is locked against changes.
   ifShape: (select, table, shape) => `SELECT * FROM (${select}) AS "read" WHERE (

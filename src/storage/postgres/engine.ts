@@ -5,7 +5,6 @@ import { readOrWrite } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
-  ChangeOptions,
   Chunk,
   Database,
   Job,
@@ -20,14 +19,14 @@ import type {
   StorageEvents,
   StorageStats,
   Unit,
+  WriteJobOptions,
 } from '../storage.ts'
-import { change, exclusively } from './changer.ts'
 import { compactCounts } from './compact-counts.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
 import { needsScan } from './explain.ts'
 import { explainOpening, toFault } from './faults.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
 import { migrateSchema } from './schema.ts'
@@ -35,6 +34,7 @@ import { PostgresSearcher } from './searcher.ts'
 import { readSecret, SECRET } from './secret.ts'
 import { Shapes } from './shapes.ts'
 import type { ThreadReadsStart } from './thread-reads.ts'
+import { runExclusively, runWriteJob } from './write-job.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** Opens a database, and migrates the service's own tables in it. */
@@ -50,10 +50,10 @@ export async function openStorage(url: string, events: StorageEvents = {}, servi
 }
 
 /** Opens a database read-only for `look`, and closes it again. */
-export async function inspect<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+export async function inspectDatabase<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
   const work = async (connection: Connection) => {
     await connection.setReadOnly()
-    return look(createDatabase((query) => connection.runUnprepared(query)))
+    return look(createKyselyDatabase((query) => connection.runUnprepared(query)))
   }
   return Connection.with(url, work).catch((error) => {
     throw explainOpening(url, toFault(error))
@@ -109,7 +109,7 @@ class PostgresStorage implements Storage {
       startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }),
     )
     this.#jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
-    this.db = createDatabase(
+    this.db = createKyselyDatabase(
       readOrWrite(
         (query) => this.#reader.all(query),
         (unit) => this.write(unit),
@@ -149,7 +149,7 @@ class PostgresStorage implements Storage {
     return this.#reader.newSnapshotId()
   }
 
-  async settled(): Promise<number> {
+  async readSettled(): Promise<number> {
     const row = await this.#reader.first({ sql: 'SELECT dossier_settled() AS settled', parameters: [] })
     return row?.settled as number
   }
@@ -200,9 +200,9 @@ class PostgresStorage implements Storage {
   async runWriteJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
-    options: ChangeOptions = {},
+    options: WriteJobOptions = {},
   ): Promise<Result> {
-    const result = await change(this.#url, job, input, options)
+    const result = await runWriteJob(this.#url, job, input, options)
     // Only the default changes tables that are served.
     if (job.mode) return result
     await this.#shapes.refresh()
@@ -211,8 +211,8 @@ class PostgresStorage implements Storage {
     return result
   }
 
-  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    return exclusively(this.#url, work)
+  runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return runExclusively(this.#url, work)
   }
 
   runReadJob<Input, Result>(

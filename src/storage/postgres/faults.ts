@@ -1,4 +1,4 @@
-import { DatabaseError, StorageFault, staleShape } from '../storage.ts'
+import { DatabaseError, StorageFault, staleFault } from '../storage.ts'
 
 /** Error code that `dossier_require` raises if a table has another shape than the unit was made for. */
 export const STALE = 'DS001'
@@ -31,7 +31,7 @@ export function toFault(error: unknown): unknown {
   if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('row-too-wide', message)
   if (code === '54000' && /^index row/.test(message)) return new StorageFault('index-too-long', message)
   if (code === '22021') return new StorageFault('unfit', message)
-  if (code === STALE) return staleShape()
+  if (code === STALE) return staleFault()
   if (DAMAGED.includes(code)) return new StorageFault('damaged', message)
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   // The last one: the table was dropped while the catalog was read.

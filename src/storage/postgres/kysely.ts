@@ -8,4 +8,4 @@ const KYSELY_PARTS: KyselyParts = {
   createQueryCompiler: () => new PostgresQueryCompiler(),
 }
 
-export const createDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)
+export const createKyselyDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, OwnReference, ReferringKey } from '../storage.ts'
-import { OUR_REFERENCE, onDeleteWord } from './catalog.ts'
+import { OUR_REFERENCE, toOnDelete } from './catalog.ts'
 
 /** Reads from PostgreSQL's catalog what matters when a table is replaced by a new one. */
 
@@ -36,7 +36,7 @@ export async function readReferences(db: Database, table: string): Promise<OwnRe
     FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
       JOIN pg_class parent ON parent.oid = confrelid
     WHERE conrelid = ${`"${table}"`}::regclass AND contype = 'f' AND conname ~ ${OUR_REFERENCE} ORDER BY 1`.execute(db)
-  return rows.map(({ onDelete, ...row }) => ({ ...row, onDelete: onDeleteWord(onDelete) }))
+  return rows.map(({ onDelete, ...row }) => ({ ...row, onDelete: toOnDelete(onDelete) }))
 }
 
 /** Begins the comment on a key that an operator has made and that is still to be validated; what follows is theirs. */

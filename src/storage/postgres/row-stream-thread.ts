@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import { streamRows } from '../row-stream-worker.ts'
 import type { RowStreamTask } from '../row-streams.ts'
-import { cancelled, type Row, StorageFault } from '../storage.ts'
+import { cancelledFault, type Row, StorageFault } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
 import { READ_SHAPES, requireExpectedShapes } from './require-shapes.ts'
@@ -30,7 +30,7 @@ async function* readSnapshotRows(connection: Connection): AsyncGenerator<Row> {
   for (let isOver = false; !isOver; ) {
     const rows = await runSql(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
-      if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
+      if (Atomics.load(cancelledId, 0) === task.id) throw cancelledFault()
       if (performance.now() > deadline) throw new StorageFault('slow', 'It took too long.')
       yield row
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
+import { cancelledFault, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { isConnectionLost, isRetryable, toFault } from './faults.ts'
 import { READ_SHAPES, requireExpectedShapes } from './require-shapes.ts'
@@ -24,7 +24,7 @@ export class PostgresSearcher implements Searcher {
   readonly #graceMs: number
   readonly #shared: SharedConnection
   /** process id of the server's backend while a search runs */
-  #number: number | undefined
+  #backendPid: number | undefined
   #isStopped = false
   /** aborted when the running search has ended */
   #ended = new AbortController()
@@ -51,9 +51,9 @@ export class PostgresSearcher implements Searcher {
         hasExpired = true
         destroy()
       }, ms + this.#graceMs).unref()
-      const number = await connection.number()
-      if (this.#isStopped) throw cancelled()
-      this.#number = number
+      const pid = await connection.backendPid()
+      if (this.#isStopped) throw cancelledFault()
+      this.#backendPid = pid
       return this.#search(connection, statement, ms, bytes, shapes)
     }
     const again = (error: unknown) => {
@@ -66,11 +66,11 @@ export class PostgresSearcher implements Searcher {
       .catch(again)
       .catch((error) => {
         // The server reports a cancelled statement and a timeout with the same code.
-        throw this.#isStopped ? cancelled() : toFault(error)
+        throw this.#isStopped ? cancelledFault() : toFault(error)
       })
       .finally(() => {
         clearTimeout(deadline)
-        this.#number = undefined
+        this.#backendPid = undefined
         this.#ended.abort()
         // Wait for the cancel request: a late one would end the next search of this connection.
         return this.#cancelling
@@ -102,7 +102,7 @@ export class PostgresSearcher implements Searcher {
 
   stop(): void {
     this.#isStopped = true
-    if (this.#number !== undefined) this.#cancelling ??= this.#cancel(this.#number, this.#ended.signal)
+    if (this.#backendPid !== undefined) this.#cancelling ??= this.#cancel(this.#backendPid, this.#ended.signal)
   }
 
   /**

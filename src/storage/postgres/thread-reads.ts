@@ -3,7 +3,7 @@ import type { ThreadReads } from '../thread-reads.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
 import { needsScan } from './explain.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { readSecret } from './secret.ts'
 import { Shapes } from './shapes.ts'
@@ -38,9 +38,9 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     newSnapshotId: () => reader.newSnapshotId(),
     needsScan: (statement, table) => needsScan(url, statement, table),
     secret: () => readSecret(reader),
-    createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
+    createKyselyDatabase: (write) => createKyselyDatabase(readOrWrite((query) => reader.all(query), write)),
     // Tables change under a lock, and requests wait for the app that fits them.
-    holdSnapshot: nothing,
+    keepSnapshot: nothing,
     releaseSnapshot: nothing,
     close: async () => {
       shapes.close()

@@ -3,7 +3,7 @@ import type { TrigramIndexDialect } from '../storage.ts'
 
 /** An index over the trigrams of folded texts, by the extension `pg_trgm`. */
 export const TRIGRAM_INDEX: TrigramIndexDialect = {
-  async prepare(db) {
+  async ensureExtension(db) {
     const { rows } = await sql`SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'`.execute(db)
     if (rows.length > 0) return undefined
     try {

@@ -50,7 +50,7 @@ export class WriteConnection {
   }
 
   /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
-  async group(units: Unit[], remainingTries = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
+  async writeGroup(units: Unit[], remainingTries = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
     if (units.length === 1 || remainingTries === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
@@ -59,7 +59,7 @@ export class WriteConnection {
       if (lockedTable !== undefined) return await this.#writeOthers(lockedTable, units, remainingTries, begin, error)
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
-      const others = await this.group(units.toSpliced(failed, 1), remainingTries - 1, again)
+      const others = await this.writeGroup(units.toSpliced(failed, 1), remainingTries - 1, again)
       return others.toSpliced(failed, 0, await this.#writeAlone(units[failed] as Unit, again))
     } catch (error) {
       // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
@@ -71,7 +71,7 @@ export class WriteConnection {
   async #writeOthers(table: string, units: Unit[], remainingTries: number, begin: Statement[], error: unknown) {
     const isConcerned = ({ shapes = {} }: Unit) => table in shapes
     const others = units.filter((unit) => !isConcerned(unit))
-    const outcomes = others.length > 0 ? await this.group(others, remainingTries, begin) : []
+    const outcomes = others.length > 0 ? await this.writeGroup(others, remainingTries, begin) : []
     return units.map(
       (unit): UnitResult =>
         isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitResult),

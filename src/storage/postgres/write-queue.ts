@@ -67,7 +67,7 @@ export class WriteQueue {
   async #run(connection: WriteConnection, group: PendingUnit[]) {
     const start = performance.now()
     try {
-      const outcomes = await connection.group(group.map(({ unit }) => unit))
+      const outcomes = await connection.writeGroup(group.map(({ unit }) => unit))
       this.#onCommit(group.length, performance.now() - start)
       for (const [index, one] of group.entries()) {
         const outcome = outcomes[index] as UnitResult

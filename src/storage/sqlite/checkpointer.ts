@@ -25,7 +25,7 @@ const AFTER_FAILURE_MS = 10_000
 
 interface Dependencies {
   searches: Pick<Searches, 'whileIdle'>
-  rowStreams: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
+  rowStreams: Pick<RowStreams, 'pause' | 'resume' | 'endSlow' | 'isUnderWay'>
   /** Copies the log into the database as far as no reader is in the way, without blocking anything. */
   copyLog(): Promise<unknown>
   /** Copies the rest, and truncates the log. */
@@ -71,7 +71,7 @@ export class Checkpointer {
       pause = AFTER_FAILURE_MS
       if (!this.#isClosed) onError(error)
     } finally {
-      rowStreams.release()
+      rowStreams.resume()
       this.#notBefore = performance.now() + pause
       this.#isRunning = false
     }
@@ -80,7 +80,7 @@ export class Checkpointer {
   async #checkpoint(bytes: number): Promise<void> {
     const { searches, rowStreams, copyLog, truncateLog, onError } = this.#parts
     const isFarTooLarge = bytes > FAR_TOO_LARGE * this.#maxBytes
-    if (isFarTooLarge) rowStreams.hold()
+    if (isFarTooLarge) rowStreams.pause()
     while (isFarTooLarge && rowStreams.isUnderWay && !this.#isClosed) {
       rowStreams.endSlow(SLOW_READER_MS)
       await setTimeout(POLL_MS, undefined, { ref: false })

@@ -13,11 +13,11 @@ export const databaseFile = (dataDir: string) => dataFolder(dataDir).database
 export const hasDatabase = (dataDir: string) => existsSync(databaseFile(dataDir))
 
 /** Path of a data folder's database. Throws if it does not exist: a wrong setting must not create a new one. */
-export function requireDatabase(dataDir: string, orElse = ''): string {
+export function requireDatabase(dataDir: string, hint = ''): string {
   const file = databaseFile(dataDir)
   if (existsSync(file)) return file
   throw new DatabaseError(
-    `There is no database in ${resolve(dataDir)}. Set DATA_DIR to the service's data folder${orElse}.`,
+    `There is no database in ${resolve(dataDir)}. Set DATA_DIR to the service's data folder${hint}.`,
   )
 }
 

@@ -66,12 +66,12 @@ export const DIALECT: Dialect = {
   },
 
   /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */
-  alive(everyRows, key = sql`"id"`) {
+  abortCheck(everyRows, key = sql`"id"`) {
     if (everyRows <= 1) return sql`dossier_alive()`
     return sql`((${key} * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
   },
 
-  each: (json) => sql`json_each(${json})`,
+  jsonEach: (json) => sql`json_each(${json})`,
 
   // In one pass: to look for each item in the other array would take a time that grows with the square of their length.
   changeItems: (array, change) => sql`iif(${array} IS NULL AND json_array_length(${change}, '$.add') = 0, NULL, (
@@ -84,7 +84,7 @@ export const DIALECT: Dialect = {
 
   countItems: (array) => sql`coalesce(json_array_length(${array}), 0)`,
 
-  at(value, place, type) {
+  jsonItem(value, place, type) {
     const found = sql`json_extract(${value}, ${sql.lit(`$[${place}]`)})`
     // JSON writes a large number in rounded digits. Read as an integer, it would differ from the stored REAL.
     return type === 'REAL' ? sql`CAST(${found} AS REAL)` : found
@@ -100,7 +100,7 @@ export const DIALECT: Dialect = {
     return zone === 'UTC' ? plain : sql`iif(length(${value}) = 10, ${plain}, ${own})`
   },
 
-  list: (value) => sql`json_group_array(${value} ORDER BY ${value})`,
+  jsonAggregate: (value) => sql`json_group_array(${value} ORDER BY ${value})`,
 
   // A reader knows the shapes of its snapshot.
   ifShape: (select) => select,

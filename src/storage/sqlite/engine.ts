@@ -7,7 +7,6 @@ import { readOrWrite } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
-  ChangeOptions,
   Chunk,
   Database,
   Job,
@@ -21,6 +20,7 @@ import type {
   StorageEvents,
   StorageStats,
   Unit,
+  WriteJobOptions,
 } from '../storage.ts'
 import { defineJob } from '../storage.ts'
 import { deserializeError } from '../thread-errors.ts'
@@ -28,7 +28,7 @@ import { Checkpointer } from './checkpointer.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { SearchThreadHandle } from './searcher.ts'
 import { cookieSecret, storeSecret } from './secret.ts'
@@ -68,13 +68,16 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
 }
 
 /** Opens an existing database read-only for `look`, and closes it again. */
-export async function inspect<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+export async function inspectDatabase<Result>(
+  dataDir: string,
+  look: (db: Database) => Promise<Result>,
+): Promise<Result> {
   const file = requireDatabase(dataDir)
   try {
     const sqlite = openReader(file)
     const statements = new Statements(sqlite)
     try {
-      return await look(createDatabase((query) => statements.run(query)))
+      return await look(createKyselyDatabase((query) => statements.run(query)))
     } finally {
       sqlite.close()
     }
@@ -121,7 +124,7 @@ class SqliteStorage implements Storage {
     this.#rowStreams = rowStreams
     this.#jobPool = jobPool
     this.#checkpointer = checkpointer
-    this.db = createDatabase(
+    this.db = createKyselyDatabase(
       readOrWrite(
         (query) => reader.all(query),
         (unit) => this.write(unit),
@@ -180,11 +183,11 @@ class SqliteStorage implements Storage {
   async runWriteJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
-    { beforeCommit, afterCommit }: ChangeOptions = {},
+    { beforeCommit, afterCommit }: WriteJobOptions = {},
   ): Promise<Result> {
     try {
-      const result = await this.#writeQueue.change(job, input, async () => {
-        this.#reader.holdSnapshot()
+      const result = await this.#writeQueue.runWriteJob(job, input, async () => {
+        this.#reader.keepSnapshot()
         await beforeCommit?.()
       })
       afterCommit?.()
@@ -203,7 +206,7 @@ class SqliteStorage implements Storage {
   }
 
   /** All visible changes are settled: transactions run one after the other, in the order of their change numbers. */
-  settled(): number {
+  readSettled(): number {
     return Number.MAX_SAFE_INTEGER
   }
 

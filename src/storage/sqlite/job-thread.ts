@@ -2,13 +2,13 @@ import { workerData } from 'node:worker_threads'
 import { runJobs } from '../job-worker.ts'
 import { openReader } from './connections.ts'
 import { toFault } from './faults.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 import { Statements } from './statements.ts'
 
 function open() {
   const sqlite = openReader(workerData.file)
   const statements = new Statements(sqlite)
-  return { db: createDatabase((query) => statements.run(query)), close: () => sqlite.close() }
+  return { db: createKyselyDatabase((query) => statements.run(query)), close: () => sqlite.close() }
 }
 
 runJobs(open, toFault)

@@ -15,4 +15,4 @@ const KYSELY_PARTS: KyselyParts = {
   createQueryCompiler: () => new SqliteQueryCompiler(),
 }
 
-export const createDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)
+export const createKyselyDatabase = (execute: Execute) => createKysely(KYSELY_PARTS, DIALECT, execute)

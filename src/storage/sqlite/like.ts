@@ -2,16 +2,16 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { fold, foldsToHave, isAscii } from '../../lib/fold.ts'
 import { Memo } from '../../lib/memo.ts'
 
-/** Characters that are searched between two calls of `alive`, and from which on a text takes some time. */
+/** Characters that are searched between two calls of `checkAbort`, and from which on a text takes some time. */
 const WINDOW = 65_536
 export const LONG = 1000
 
 /**
  * Matches a folded LIKE pattern with texts, which it folds: `%` is any text, `_` any one character, `\` makes the next
  * character literal. SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This
- * one can, because `alive` throws, and its time grows at most with the text's length times the pattern's.
+ * one can, because `checkAbort` throws, and its time grows at most with the text's length times the pattern's.
  */
-export function likeMatcher(pattern: string, alive: () => void, foldText = fold): (text: string) => boolean {
+export function likeMatcher(pattern: string, checkAbort: () => void, foldText = fold): (text: string) => boolean {
   const pieces = splitAtPercent(pattern)
   const [first, ...others] = pieces.map(patternSource) as [string, ...string[]]
   const last = others.pop()
@@ -23,7 +23,7 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
 
   return (original) => {
     if (isContained && original.length <= WINDOW) {
-      if (original.length > LONG) alive()
+      if (original.length > LONG) checkAbort()
       return isContained(original)
     }
     const text = foldText(original)
@@ -32,7 +32,7 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
     if (last === undefined) return true
     let at = head[0].length
     for (const middle of middles) {
-      const found = find(text, middle, at, reach, alive)
+      const found = find(text, middle, at, reach, checkAbort)
       if (found === undefined) return false
       at = found
     }
@@ -63,9 +63,9 @@ export function defineLike(sqlite: Sqlite): void {
 }
 
 /** Where the first match at or after `from` ends. The text is searched in overlapping windows. */
-function find(text: string, piece: RegExp, from: number, reach: number, alive: () => void): number | undefined {
+function find(text: string, piece: RegExp, from: number, reach: number, checkAbort: () => void): number | undefined {
   for (let at = from; at <= text.length; at += WINDOW) {
-    alive()
+    checkAbort()
     const start = inPair(text, at) ? at - 1 : at
     const match = piece.exec(part(text, start, at + WINDOW + reach))
     if (match) return start + match.index + match[0].length

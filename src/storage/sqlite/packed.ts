@@ -12,7 +12,7 @@ interface PackedUnit extends Omit<Unit, 'steps'> {
   steps: PackedStep[]
 }
 
-export function pack(units: Unit[]): PackedUnits {
+export function packUnits(units: Unit[]): PackedUnits {
   const numbers = new Map<string, number>()
   const packStep = ({ sql, parameters, must }: Step): PackedStep => {
     const number = numbers.get(sql) ?? numbers.size
@@ -23,7 +23,7 @@ export function pack(units: Unit[]): PackedUnits {
   return { texts: [...numbers.keys()], units: packed }
 }
 
-export function unpack({ texts, units }: PackedUnits): Unit[] {
+export function unpackUnits({ texts, units }: PackedUnits): Unit[] {
   const unpackStep = ([text, parameters, must]: PackedStep): Step => ({
     sql: texts[text] as string,
     parameters,

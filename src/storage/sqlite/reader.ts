@@ -93,7 +93,7 @@ export class Reader {
   }
 
   /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
-  holdSnapshot(): void {
+  keepSnapshot(): void {
     this.#ensureSnapshot()
     this.#isHeld = true
   }

@@ -5,7 +5,7 @@ import { fold } from '../../lib/fold.ts'
 import { nameRank } from '../../lib/search-words.ts'
 import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { cancelled, type Row, type SearchResult, StorageFault, staleShape } from '../storage.ts'
+import { cancelledFault, type Row, type SearchResult, StorageFault, staleFault } from '../storage.ts'
 import { LONG, likeMatcher } from './like.ts'
 import { endRead, Statements } from './statements.ts'
 
@@ -80,12 +80,12 @@ export class Search {
   /** Checks the shapes in the same snapshot that is searched. */
   #checkShapes({ shapes }: SearchTask) {
     const known = this.#statements.prepare('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
-    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleShape()
+    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleFault()
   }
 
   /** Called in the middle of a statement, which it ends by throwing. */
   #throwIfEnded() {
-    if (Atomics.load(this.#cancelledId, 0) === this.#task?.id) throw cancelled()
+    if (Atomics.load(this.#cancelledId, 0) === this.#task?.id) throw cancelledFault()
     if (performance.now() > this.#deadline) throw new StorageFault('slow', 'The search took too long.')
   }
 

@@ -36,14 +36,14 @@ export const TABLES: TableDialect = {
   // AUTOINCREMENT: an id is never reused, even after a delete and a restart.
   systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
   // SQLite accepts any type name and derives only an affinity from it. The name tells a shell user what a column means.
-  columnType: (word) => word,
+  columnType: (typeName) => typeName,
   createTypes: () => [],
   generatedClause: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
   storesComputed: false,
   storeDefinition: () => [],
   referencesClause: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
   withoutRowid: ' WITHOUT ROWID',
-  each: (json) => `json_each(${json})`,
+  jsonEach: (json) => `json_each(${json})`,
   withoutItem: (array, item) =>
     `iif(${array} IS NULL, NULL, (SELECT '[' || coalesce(group_concat(item.value, ',' ORDER BY item.key), '') || ']'
       FROM json_each(${array}) AS item WHERE item.value <> ${item}))`,

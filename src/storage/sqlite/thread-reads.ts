@@ -3,7 +3,7 @@ import { readOrWrite } from '../kysely.ts'
 import type { ThreadReads } from '../thread-reads.ts'
 import { openReader } from './connections.ts'
 import { DIALECT } from './dialect.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { cookieSecret } from './secret.ts'
 
@@ -29,8 +29,8 @@ export function openThreadReads({ file, commits }: ThreadReadsStart): ThreadRead
     newSnapshotId: () => reader.snapshotId(),
     needsScan: (statement, table) => reader.needsScan(statement, table),
     secret: () => cookieSecret(dirname(file)),
-    createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
-    holdSnapshot: () => reader.holdSnapshot(),
+    createKyselyDatabase: (write) => createKyselyDatabase(readOrWrite((query) => reader.all(query), write)),
+    keepSnapshot: () => reader.keepSnapshot(),
     releaseSnapshot: () => reader.releaseSnapshot(),
     close: () => reader.close(),
   }

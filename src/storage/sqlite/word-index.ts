@@ -21,7 +21,7 @@ export const WORD_INDEX: WordIndexDialect = {
   // In the order of ids, so that the entries of a transaction make up one segment of the index.
   add: (index) => `INSERT INTO "${index}" (rowid, text) SELECT value ->> 0, value ->> 1 FROM json_each(?) ORDER BY key`,
 
-  proposed(index, table, words) {
+  proposeIds(index, table, words) {
     const wanted = [...new Set(words.flatMap(trigrams))]
     const short = words.filter((word) => trigrams(word).length === 0)
     if (short.length > 0) return { ids: proposedByShort(index, table, short, wanted), mayBeMost: wanted.length === 0 }

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
 import { deserializeError, type SerializedError, serializeError } from '../thread-errors.ts'
-import { pack } from './packed.ts'
+import { packUnits } from './packed.ts'
 import type { UnitOutcome } from './writer.ts'
 import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 
@@ -60,7 +60,11 @@ export class WriteQueue {
   }
 
   /** Runs a job. `beforeCommit` is called when the job is done; no other write can happen before the commit. */
-  change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => Promise<void>): Promise<Result> {
+  runWriteJob<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    beforeCommit: () => Promise<void>,
+  ): Promise<Result> {
     return this.#queueRequest({ job, input }, beforeCommit)
   }
 
@@ -128,7 +132,7 @@ export class WriteQueue {
       if ('rows' in outcome) resolve(outcome.rows)
       else reject(deserializeError(outcome.error))
     }
-    this.#ask({ group: pack(group.map(({ unit }) => unit)) }, (answer) => {
+    this.#ask({ group: packUnits(group.map(({ unit }) => unit)) }, (answer) => {
       if ('committed' in answer) this.#onGroup(group.length, answer.committed.commitMs, answer.committed.logBytes)
       else if ('outcomes' in answer)
         for (const outcome of answer.outcomes) settle(group[next++] as PendingUnit, outcome)

@@ -4,7 +4,7 @@ import type { JobModule } from '../storage.ts'
 import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening, toFault } from './faults.ts'
-import { type PackedUnits, unpack } from './packed.ts'
+import { type PackedUnits, unpackUnits } from './packed.ts'
 import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 
 /** Requests to the writer thread and its answers. Requests are answered in order. */
@@ -59,10 +59,10 @@ function answerGroup({ outcomes, ...committed }: GroupOutcome): void {
 }
 
 async function answerTo(writer: Writer, question: WriterRequest): Promise<void> {
-  if ('group' in question) answerGroup(writer.group(unpack(question.group)))
+  if ('group' in question) answerGroup(writer.writeGroup(unpackUnits(question.group)))
   else if ('job' in question) {
     const { [question.job.name]: run } = await import(question.job.module)
-    const result = await writer.change(run, question.input, () => {
+    const result = await writer.runWriteJob(run, question.input, () => {
       answer({ isAboutToCommit: true })
       return new Promise((resolve) => {
         commit = resolve

@@ -2,7 +2,7 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { rowBytes } from '../size.ts'
 import { resolveRefs } from '../step-refs.ts'
 import type { Database, Row, Statement, Unit } from '../storage.ts'
-import { StorageFault, staleShape } from '../storage.ts'
+import { StorageFault, staleFault } from '../storage.ts'
 import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { toFault } from './faults.ts'
 import { makeNotedKeys } from './order-key.ts'
@@ -51,7 +51,7 @@ export class Writer {
   }
 
   /** Units that arrived together share one transaction and one fsync; a unit that fails does not affect the others. */
-  group(units: Unit[]): GroupOutcome {
+  writeGroup(units: Unit[]): GroupOutcome {
     try {
       return this.#writeTogether(units)
     } catch (error) {
@@ -59,19 +59,19 @@ export class Writer {
       const isAlone = units.length === 1 || (failure.kind === 'fault' && failure.fault === 'busy')
       if (isAlone) return { outcomes: units.map(() => ({ error: failure })), commitMs: 0 }
       // A full disk ends the whole transaction. One large unit may be the cause, so each unit is tried alone.
-      return { outcomes: units.flatMap((unit) => this.group([unit]).outcomes), commitMs: 0 }
+      return { outcomes: units.flatMap((unit) => this.writeGroup([unit]).outcomes), commitMs: 0 }
     }
   }
 
   /** Runs a job in one transaction. Foreign keys are off, as dropping a table would delete rows that refer to it. */
-  async change(
+  async runWriteJob(
     run: (db: Database, input: unknown) => Promise<unknown>,
     input: unknown,
     beforeCommit: () => Promise<void>,
   ): Promise<unknown> {
     // Imported only when needed, because Kysely is large.
-    const { createDatabase } = await import('./kysely.ts')
-    const db = createDatabase((query) => this.#statements.run(query))
+    const { createKyselyDatabase } = await import('./kysely.ts')
+    const db = createKyselyDatabase((query) => this.#statements.run(query))
     // This must precede BEGIN: SQLite ignores it inside a transaction.
     this.#sqlite.pragma('foreign_keys = off')
     try {
@@ -166,7 +166,7 @@ export class Writer {
 
   /** Throws if a table has another shape: nothing must be written by statements of an old model. */
   #requireShape(table: string, shape: string) {
-    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw staleShape()
+    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw staleFault()
   }
 
   /** Sets the actor for the triggers, unless it is already set: units of one group often have the same user. */

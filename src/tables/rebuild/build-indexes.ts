@@ -12,7 +12,7 @@ import { execute } from '../execute.ts'
 import { MAX_ROWS_TO_FILL, planTable, type TablePlan } from '../plan.ts'
 import { describeDuplicates } from '../verify.ts'
 import { explainBound } from './concurrent-copy.ts'
-import { draftOutdated } from './draft.ts'
+import { draftOutdatedFault } from './draft.ts'
 
 /**
  * Jobs that create and drop indexes of large tables while others write to them. They run outside a transaction, before
@@ -80,12 +80,12 @@ function missingIndexes({ model, steps, refusals }: TablePlan, table: TableState
 async function build(db: Database, { model, what, ...index }: MissingIndex): Promise<void> {
   const dialect = db.dialect.tables as TableDialect
   try {
-    await execute(db, rebuildDialect(db).concurrently(createIndex(index, model, dialect)))
+    await execute(db, rebuildDialect(db).makeConcurrent(createIndex(index, model, dialect)))
   } catch (error) {
     // An index that cannot be dropped here is dropped by the next change.
     await dropIndexes(db, [index.name]).catch(() => {})
     if (!isFault(error, 'taken')) throw explainBound(error, model, what)
     const reasons = await describeDuplicates(db, model, index.fields)
-    throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')
+    throw reasons.length > 0 ? new Refused(reasons) : draftOutdatedFault('What was not unique is so again.')
   }
 }

@@ -13,7 +13,7 @@ import {
   type Draft,
   discardDrafts,
   draftedLink,
-  draftOutdated,
+  draftOutdatedFault,
   fillDraft,
   findDraft,
   readDrafts,
@@ -70,7 +70,7 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
       if (steps.some(({ kind }) => kind === 'rebuild')) {
         const isMadeByHand = (await dialect.readHandMade(db, tableName(model))).length > 0
         if (isMadeByHand === (draft !== undefined))
-          throw draftOutdated('The table has changed since its draft was begun.')
+          throw draftOutdatedFault('The table has changed since its draft was begun.')
         if (!draft) inPlace.push(model)
       }
       if (draft) await swapIn(db, draft, dialect)

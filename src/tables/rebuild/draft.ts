@@ -161,12 +161,12 @@ export interface FillResult {
 async function filledSoFar(db: Database, { model, token }: Draft): Promise<number> {
   const { rows } = await sql<{ filled: number }>`
     SELECT filled FROM dossier_drafts WHERE tbl = ${tableName(model)} AND token = ${token}`.execute(db)
-  if (!rows[0]) throw draftOutdated('Another process has begun to rebuild the same tables.')
+  if (!rows[0]) throw draftOutdatedFault('Another process has begun to rebuild the same tables.')
   return rows[0].filled
 }
 
 /** Fault on which `migrate` starts again. */
-export const draftOutdated = (message: string) => new StorageFault('stale', message)
+export const draftOutdatedFault = (message: string) => new StorageFault('stale', message)
 
 /** Copies the selected records, and converts values where types have changed. */
 async function copy(db: Database, { model, rebuild, renames }: Draft, selection: Selection): Promise<void> {
@@ -196,17 +196,16 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
     return makeDerived()
   }
   // One statement inserts a thousand records; a statement per record would take twenty times as long.
-  const { each, at } = db.dialect
-  const value = (index: number, type: string) => at(sql`given.value`, index, type)
+  const { jsonEach, jsonItem } = db.dialect
+  const value = (index: number, type: string) => jsonItem(sql`given.value`, index, type)
   const convertedValues = converted.map(({ field }, index) => value(index + 1, columnType(field)))
   const columns = converted.map(nameNow)
   for await (const rows of storedRows(db, tableName(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
     await sql`
       ${sql.raw(insert)}, ${sql.join(convertedValues)}
-      FROM ${each(JSON.stringify(given))} AS given JOIN ${sql.raw(old)} ON old."id" = ${value(0, 'INTEGER')}`.execute(
-      db,
-    )
+      FROM ${jsonEach(JSON.stringify(given))} AS given
+      JOIN ${sql.raw(old)} ON old."id" = ${value(0, 'INTEGER')}`.execute(db)
   }
   await makeDerived()
 }
@@ -225,7 +224,7 @@ export async function requireWhole(db: Database, { model }: Draft): Promise<void
   const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
     SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS "isWhole"`.execute(db)
-  if (rows[0]?.isWhole !== 1) throw draftOutdated('The table was changed in a way that no trigger hears of.')
+  if (rows[0]?.isWhole !== 1) throw draftOutdatedFault('The table was changed in a way that no trigger hears of.')
 }
 
 /** Names of the tables that are drafts, also those that a process left behind. */

@@ -81,10 +81,10 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
       if (converted === undefined) throw new Refused([`${model.name}: ${cannotConvert(field, [id])}`])
       return [[id, converted]]
     })
-    const value = db.dialect.at(sql`given.value`, 1, columnType(field))
-    const id = db.dialect.at(sql`given.value`, 0, 'INTEGER')
+    const value = db.dialect.jsonItem(sql`given.value`, 1, columnType(field))
+    const id = db.dialect.jsonItem(sql`given.value`, 0, 'INTEGER')
     await sql`
-      UPDATE ${table} SET ${sql.ref(NEW)} = ${value} FROM ${db.dialect.each(JSON.stringify(given))} AS given
+      UPDATE ${table} SET ${sql.ref(NEW)} = ${value} FROM ${db.dialect.jsonEach(JSON.stringify(given))} AS given
       WHERE ${table}."id" = ${id}`.execute(db)
   }
 }

@@ -11,7 +11,7 @@ import {
   type Draft,
   discardDrafts,
   draftedLink,
-  draftOutdated,
+  draftOutdatedFault,
   fillDraft,
   findDraft,
   readDrafts,
@@ -84,7 +84,7 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
   const { model, steps } = plan
   const draft = findDraft(plan, drafts)
   if (!draft && steps.some(({ kind }) => kind === 'rebuild'))
-    throw draftOutdated('The table has changed since its draft was begun.')
+    throw draftOutdatedFault('The table has changed since its draft was begun.')
   for (const step of steps) {
     if (step.kind === 'triggers') continue
     if (step.kind === 'links') {

@@ -1,18 +1,18 @@
-import { type ChangeOptions, type Job, StorageFault } from '../storage.ts'
+import { type Job, StorageFault, type WriteJobOptions } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
-import { createDatabase } from './kysely.ts'
+import { createKyselyDatabase } from './kysely.ts'
 
 /** Advisory locks that are held in a transaction that changes tables, and by the process that prepares and executes it. */
 const CHANGE_LOCK = 3_333_000_002
 const PROCESS_LOCK = 3_333_000_003
 /**
- * How long a change waits for a table lock. While it waits, others wait behind it. Then it fails as `busy`, so that
+ * How long a job waits for a table lock. While it waits, others wait behind it. Then it fails as `busy`, so that
  * they continue, and `tables/migrate.ts` retries it.
  */
 const LOCK_MS = 500
 
-/** A change takes as long as it takes, whatever the server limits for others. */
+/** A job takes as long as it takes, whatever the server limits for others. */
 const NO_LIMITS = 'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0'
 
 /** Statements before and after a job, by its mode. */
@@ -30,11 +30,11 @@ const JOB_STATEMENTS = {
 }
 
 /** Runs a job on a connection of its own. */
-export async function change<Input, Result>(
+export async function runWriteJob<Input, Result>(
   url: string,
   job: Job<Input, Result>,
   input: Input,
-  { lockMs = LOCK_MS, signal }: ChangeOptions,
+  { lockMs = LOCK_MS, signal }: WriteJobOptions,
 ): Promise<Result> {
   const [before, after] = JOB_STATEMENTS[job.mode ?? 'transaction'](lockMs) as [string, string]
   const carryOut = async (connection: Connection) => {
@@ -45,7 +45,7 @@ export async function change<Input, Result>(
       connection.runUnprepared(query).catch((error) => {
         throw toFault(error)
       })
-    const result: Result = await run(createDatabase(execute), input)
+    const result: Result = await run(createKyselyDatabase(execute), input)
     await runSql(after)
     return result
   }
@@ -63,7 +63,7 @@ export async function change<Input, Result>(
  * Runs `work` while no other process does so; else it fails as `busy`. The lock belongs to a connection: that of a process
  * that has died is closed by the server.
  */
-export async function exclusively<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+export async function runExclusively<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   const lock = async (connection: Connection) => {
     await connection.runUnprepared({ sql: NO_LIMITS, parameters: [] })
     // Nobody waits in a transaction: the building of an index would wait for it.
