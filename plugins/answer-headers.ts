@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
 import { prepareIdempotent } from '../src/journal/idempotency.ts'
 import type { Records } from '../src/records/records.ts'
-import { nextLink } from '../src/requests/link.ts'
+import { nextLink } from '../src/requests/next-link.ts'
 import { parseIfMatch, toETag } from '../src/requests/preconditions.ts'
 import { PREFERS_MINIMAL, prefersMinimal } from '../src/requests/prefer.ts'
 

@@ -12,7 +12,7 @@ import { type Bearer, Tokens } from '../src/people/tokens.ts'
 import { authenticate, type VerifiedLogin } from '../src/people/users.ts'
 import type { Caller } from '../src/records/caller.ts'
 import { parseBearerToken } from '../src/requests/bearer.ts'
-import { mayChange } from '../src/requests/changing.ts'
+import { mayChange } from '../src/requests/may-change.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

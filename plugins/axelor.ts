@@ -9,10 +9,10 @@ import { type Model, visibleFields } from '../src/model/model.ts'
 import { rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
-import { parseRecordId } from '../src/requests/address.ts'
 import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
+import { ownStep, parseExpand, parseFields, targetModel } from '../src/requests/field-paths.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
-import { ownStep, parseExpand, parseFields, targetModel } from '../src/requests/paths.ts'
+import { parseRecordId } from '../src/requests/path-parameters.ts'
 import { badRequest } from '../src/requests/query.ts'
 
 declare module 'fastify' {

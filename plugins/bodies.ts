@@ -13,7 +13,7 @@ import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { boundFaults, newAjv } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
-import { typesOnly } from '../src/openapi/answers.ts'
+import { typesOnly } from '../src/openapi/types-only.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
 import { GZIP, isGzipped, NOT_GZIPPED } from '../src/requests/gzip.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
@@ -159,4 +159,4 @@ function compileLazily(ajv: Ajv, schema: object): Validate {
 
 type Validate = ((body: unknown) => boolean) & { errors?: ValidateFunction['errors'] }
 
-export default fp(bodies, { name: 'bodies', dependencies: ['ended'] })
+export default fp(bodies, { name: 'bodies', dependencies: ['request-end'] })

@@ -24,7 +24,7 @@ import {
   requireFormatFor,
   XLSX_TYPE,
 } from '../src/requests/bulk.ts'
-import { parseIdempotencyKey } from '../src/requests/key.ts'
+import { parseIdempotencyKey } from '../src/requests/idempotency-key.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 

@@ -37,4 +37,4 @@ async function compress(app: FastifyInstance) {
 const isLong = (payload: unknown): payload is string | Buffer | Readable =>
   typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length > MIN_LENGTH : payload instanceof Readable
 
-export default fp(compress, { name: 'compress', dependencies: ['ended'] })
+export default fp(compress, { name: 'compress', dependencies: ['request-end'] })

@@ -123,4 +123,4 @@ function toFailure(error: FastifyError): Failure {
   return fault || new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')
 }
 
-export default fp(errors, { name: 'errors', dependencies: ['ended'] })
+export default fp(errors, { name: 'errors', dependencies: ['request-end'] })

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { hasChanged, readState } from '../src/journal/newest-change.ts'
+import { hasChanged, readState } from '../src/journal/journal-head.ts'
 import { Memo } from '../src/lib/memo.ts'
 import { type PageText, RecentPages } from '../src/lib/recent-pages.ts'
 import { scopeFor, type User } from '../src/model/access.ts'

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { IdempotentRequest } from '../src/journal/idempotency.ts'
-import { mayChange } from '../src/requests/changing.ts'
-import { parseIdempotencyKey } from '../src/requests/key.ts'
+import { parseIdempotencyKey } from '../src/requests/idempotency-key.ts'
+import { mayChange } from '../src/requests/may-change.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {

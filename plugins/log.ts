@@ -16,4 +16,4 @@ async function log(app: FastifyInstance) {
   })
 }
 
-export default fp(log, { name: 'log', dependencies: ['ended', 'session'] })
+export default fp(log, { name: 'log', dependencies: ['request-end', 'session'] })

@@ -65,4 +65,4 @@ function hasToken({ headers }: FastifyRequest, token: string | undefined): boole
   return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`))
 }
 
-export default fp(metrics, { name: 'metrics', dependencies: ['ended', 'routes', 'auth', 'openapi'] })
+export default fp(metrics, { name: 'metrics', dependencies: ['request-end', 'routes', 'auth', 'openapi'] })

@@ -9,7 +9,7 @@ import type { JsonSchema, Model, Models } from '../src/model/model.ts'
 import { type Described, documentHead, documentPieces } from '../src/openapi/document.ts'
 import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
 import type { DescribedModels, RouteDocs } from '../src/openapi/schemas.ts'
-import { mayChange } from '../src/requests/changing.ts'
+import { mayChange } from '../src/requests/may-change.ts'
 import { IfNoneMatchHeaders } from '../src/requests/parameter-schemas.ts'
 import { matchesETag, toETag } from '../src/requests/preconditions.ts'
 

@@ -5,12 +5,11 @@ import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Memo } from '../src/lib/memo.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
+import { SELECTION_PARAMETERS } from '../src/model/find-parameters.ts'
 import type { Model } from '../src/model/model.ts'
-import { SELECTION_PARAMETERS } from '../src/model/names.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import { parseModelName, parseRecordId } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import {
   findParameters,
@@ -26,6 +25,7 @@ import {
   parseParameters,
   parseSelection,
 } from '../src/requests/parameters.ts'
+import { parseModelName, parseRecordId } from '../src/requests/path-parameters.ts'
 import { matchesETag, toETag } from '../src/requests/preconditions.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { parseBearerToken } from '../src/requests/bearer.ts'
-import { SAFE_METHODS } from '../src/requests/changing.ts'
+import { SAFE_METHODS } from '../src/requests/may-change.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

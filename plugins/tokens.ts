@@ -9,7 +9,7 @@ import { ADMIN } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { createToken, deleteToken, listTokens, type NewToken } from '../src/people/tokens.ts'
 import { requireUser } from '../src/people/users.ts'
-import { parseRecordId } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/path-parameters.ts'
 
 const VIEW = {
   id: Type.Integer(),

@@ -15,7 +15,7 @@ import {
   VIEW_KINDS,
   type ViewSettings,
 } from '../src/people/views.ts'
-import { parseRecordId } from '../src/requests/address.ts'
+import { parseRecordId } from '../src/requests/path-parameters.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 
 const SETTINGS = {

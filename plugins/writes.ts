@@ -23,10 +23,10 @@ import { type Caller, HttpCaller } from '../src/records/caller.ts'
 import { createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createNestedWriter, hasChildren } from '../src/records/write/nested-writes.ts'
-import { parseRecordId } from '../src/requests/address.ts'
 import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
 import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
+import { parseRecordId } from '../src/requests/path-parameters.ts'
 import {
   asNewOnly,
   asPreconditionFailed,

@@ -10,7 +10,7 @@ import {
   VERSION_FIELD,
   visibleFields,
 } from '../model/model.ts'
-import { isInverseStep, targetModel } from '../requests/paths.ts'
+import { isInverseStep, targetModel } from '../requests/field-paths.ts'
 import type { Filter } from '../requests/query.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Database, Row, SearchOptions, Statement, Storage } from '../storage/storage.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden } from '../model/access.ts'
 import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
-import { isInverseStep, targetModel } from '../requests/paths.ts'
+import { isInverseStep, targetModel } from '../requests/field-paths.ts'
 import type { Comparison, Filter, PathStep, Query, RelatedFilter } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'

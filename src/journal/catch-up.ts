@@ -1,5 +1,5 @@
 import { type ChangePage, type Feed, hasOtherRights } from './feed.ts'
-import type { createRenderer } from './listeners.ts'
+import type { createRenderer } from './render-changes.ts'
 import { hasRoom, isReady, MAX_PAUSE_MS, PAGE_SIZE, type Stream } from './stream.ts'
 
 /** A feed, and the function that renders its changes as events. */

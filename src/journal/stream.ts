@@ -1,4 +1,4 @@
-import type { Listener } from './listeners.ts'
+import type { Listener } from './render-changes.ts'
 
 /** A listener and its position in the journal. */
 export interface Stream extends Listener {

@@ -1,8 +1,8 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { checkValue } from './check-value.ts'
+import { checkValue } from './check-field-schema.ts'
 import { type FieldFile, type FileFault, isInverse, type ModelFile, storedFields } from './file.ts'
+import { FIND_PARAMETERS } from './find-parameters.ts'
 import { AUDIT_FIELDS, isSearchable, MAX_LINKS } from './model.ts'
-import { FIND_PARAMETERS } from './names.ts'
 import { parseTemplate, templateFields } from './template.ts'
 
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/

@@ -7,9 +7,9 @@ import { criteriaComponents } from './criteria.ts'
 import { exampleData, exampleRecord } from './examples.ts'
 import { componentsNamed, ownName } from './names.ts'
 import { component, componentRef } from './refs.ts'
-import { returned, returnedInverse } from './returned.ts'
+import { returned, returnedInverse } from './returned-schemas.ts'
+import { changeData, newData } from './sent-schemas.ts'
 import { canReturnStub } from './stub.ts'
-import { changeData, newData } from './written.ts'
 
 /** The components of a model, by name. `models` are those that are described; what leads to others is only an id. */
 export function modelComponents({ inverses, ...own }: Model, models: Models): Record<string, JsonSchema> {

@@ -3,9 +3,9 @@ import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isNumeric, isScalar, type JsonSchema } from '../model/model.ts'
 import { parseSearch, type SearchBody } from './criteria.ts'
+import { followPath } from './field-paths.ts'
 import { parseHaving } from './having.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { followPath } from './paths.ts'
 import { badRequest, type Context, type Filter, parseZone, type Query, wholeNumber } from './query.ts'
 
 export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { DECIMAL_SIGNS, type DecimalSign } from '../lib/cell-text.ts'
-import { FIND_PARAMETERS } from '../model/names.ts'
+import { FIND_PARAMETERS } from '../model/find-parameters.ts'
 import { Filters, SelectionParameters, SortParameter } from './parameter-schemas.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { allowOnly, badRequest, type Context, isAsked, parseZone, type Query } from './query.ts'

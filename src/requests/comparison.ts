@@ -1,7 +1,7 @@
 import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isText } from '../model/model.ts'
+import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './field-paths.ts'
 import type { OperatorUse } from './operators.ts'
-import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './paths.ts'
 import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type PathStep } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 

@@ -1,8 +1,6 @@
 import { isObject } from '../lib/is-object.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
-import { explainForeignPart } from './foreign-names.ts'
-import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
 import {
   leadsToSeveral,
   ownStep,
@@ -12,7 +10,9 @@ import {
   resolvePath,
   targetModel,
   throughSteps,
-} from './paths.ts'
+} from './field-paths.ts'
+import { explainForeignPart } from './foreign-names.ts'
+import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
 import {
   badRequest,
   type Context,

@@ -3,7 +3,7 @@ import { Memo } from '../lib/memo.ts'
 import { ORDER_VERSION } from '../lib/order-key.ts'
 import { isText, type Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
-import { sortPath } from './paths.ts'
+import { sortPath } from './field-paths.ts'
 import { badRequest, type Query, type SortKey } from './query.ts'
 
 /** The end of a page: sort values and id of its last record. */

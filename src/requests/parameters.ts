@@ -1,9 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
+import { FIND_PARAMETERS } from '../model/find-parameters.ts'
 import { findInverse, type Model, visibleField } from '../model/model.ts'
-import { FIND_PARAMETERS } from '../model/names.ts'
 import { compareCount, compareIds, comparePath, createComparison, ID_WORDS, type RawOperands } from './comparison.ts'
-import { explainForeignParameter } from './foreign-names.ts'
-import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
   leadsToSeveral,
   ownField,
@@ -15,7 +13,9 @@ import {
   targetModel,
   textFields,
   throughSteps,
-} from './paths.ts'
+} from './field-paths.ts'
+import { explainForeignParameter } from './foreign-names.ts'
+import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
   badRequest,
   type Context,

@@ -1,5 +1,5 @@
 import { AUDIT_FIELDS, type Model, tableName } from '../model/model.ts'
-import { concatSql } from '../storage/joined.ts'
+import { concatSql } from '../storage/concat-sql.ts'
 import { literal, type TableDialect, type Trigger } from '../storage/storage.ts'
 import { LINKS } from './columns.ts'
 import { quote } from './ddl.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { nextPortion } from '../lib/portions.ts'
+import { nextPortion } from '../lib/next-portion.ts'
 import type { Model } from '../model/model.ts'
 import { defineJob, isFault, isOutdated, Refused, type Storage } from '../storage/storage.ts'
 import { type Overview, throwIfRefused } from './overview.ts'

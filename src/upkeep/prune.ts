@@ -1,6 +1,6 @@
 import { KEY_LIFETIME_MS } from '../journal/idempotency.ts'
 import type { Storage } from '../storage/storage.ts'
-import { dropInPortions } from './in-portions.ts'
+import { dropInPortions } from './delete-in-portions.ts'
 
 /**
  * Deletes the oldest changes, up to the first that is young enough. The newest change always stays, so that numbers

@@ -19,7 +19,7 @@ import {
   tooLarge,
   valueColumn,
 } from './columns.ts'
-import { createOrder, rowsThatMeet } from './rows.ts'
+import { createOrder, rowsThatMeet } from './sort-and-having.ts'
 
 /** Groups of one answer, all of its pages together, and their bytes. */
 const MAX_GROUPS = 10_000

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { FilterContext } from '../../filters/where.ts'
 import type { Model } from '../../model/model.ts'
-import { targetModel } from '../../requests/paths.ts'
+import { targetModel } from '../../requests/field-paths.ts'
 import type { SqlValue } from '../../storage/storage.ts'
 import { valueThrough } from '../find/order.ts'
 

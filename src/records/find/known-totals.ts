@@ -1,4 +1,4 @@
-import { hasChanged, readState, type State } from '../../journal/newest-change.ts'
+import { hasChanged, readState, type State } from '../../journal/journal-head.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Model } from '../../model/model.ts'
 import { MAX_STATEMENT_KEY, statementKey } from '../../storage/statement-key.ts'

@@ -1,6 +1,6 @@
 import { type Code, Failure } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
-import type { PlannedWrite } from '../planned.ts'
+import type { PlannedWrite } from '../planned-write.ts'
 
 /** Failures that tell what a record is, or by which fields it cannot be written. */
 const TELLING: readonly Code[] = ['VERSION_CONFLICT', 'NOT_UNIQUE', 'REFERENCE_VIOLATION', 'VALIDATION_FAILED']

@@ -11,10 +11,10 @@ import {
   visibleFields,
 } from '../../model/model.ts'
 import type { Row, StorageFault, Unit } from '../../storage/storage.ts'
-import { hiddenValues } from '../../tables/hidden.ts'
+import { hiddenValues } from '../../tables/hidden-values.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, RestoreRequest, StoredRecord, UnrestrictedRecords } from '../context.ts'
-import type { PlannedWrite, WriteTarget } from '../planned.ts'
+import type { PlannedWrite, WriteTarget } from '../planned-write.ts'
 import { asReferences, idsIn } from '../write/links.ts'
 import type { createUnitBuilder } from '../write/units.ts'
 import type { Validators } from '../write/validate.ts'

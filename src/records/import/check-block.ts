@@ -4,7 +4,7 @@ import { createAccess } from '../../filters/access.ts'
 import { ALL, type Reach } from '../../filters/reach.ts'
 import { NEW_ID, statesWithin } from '../../filters/states-within-reach.ts'
 import { looksAtReferring } from '../../filters/where.ts'
-import { SeenTexts } from '../../lib/seen.ts'
+import { SeenTexts } from '../../lib/seen-texts.ts'
 import { outOfReach, reachesOwned, scopeFor } from '../../model/access.ts'
 import {
   type Field,

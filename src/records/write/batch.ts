@@ -10,9 +10,9 @@ import { BatchOperationSchema as OperationSchema } from '../../requests/batch-sc
 import { type MaybePromise, type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
+import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned-write.ts'
 import type { Collections, Records } from '../records.ts'
-import { explainFault } from './reason.ts'
+import { explainFault } from './explain-fault.ts'
 import { isReachAnswer } from './units.ts'
 
 /** One operation of a batch. */

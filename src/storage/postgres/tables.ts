@@ -1,6 +1,6 @@
 import { joinInGroups } from '../../lib/in-groups.ts'
 import { ORDER_VERSION } from '../../lib/order-key.ts'
-import { MAX_JOINED } from '../joined.ts'
+import { MAX_JOINED } from '../concat-sql.ts'
 import { DANGLING, literal, type TableDialect, type TriggerDefinition } from '../storage.ts'
 import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
 import {

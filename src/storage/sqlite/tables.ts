@@ -1,5 +1,5 @@
 import { ORDER_VERSION } from '../../lib/order-key.ts'
-import { concatSql } from '../joined.ts'
+import { concatSql } from '../concat-sql.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
 import {
   hasColumn,

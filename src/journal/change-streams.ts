@@ -6,7 +6,7 @@ import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CatchUp, type RenderedFeed } from './catch-up.ts'
 import { createFeed, hasOtherRights, readNewest } from './feed.ts'
-import { createBroadcast, createRenderer, type Listener, mayListen, type RenderedChange } from './listeners.ts'
+import { createBroadcast, createRenderer, type Listener, mayListen, type RenderedChange } from './render-changes.ts'
 import { hasRoom, MAX_PAUSE_MS, openingText, PAGE_SIZE, positionText, type Stream } from './stream.ts'
 
 const TIMES = {

@@ -34,7 +34,7 @@ const UNANSWERED_MS = 60_000
  * Releases the resources of requests, in one place. Fastify's `onResponse` does not run when the client has
  * disconnected; the response's `close` event is always emitted.
  */
-async function ended(app: FastifyInstance) {
+async function requestEnd(app: FastifyInstance) {
   const listeners: OnEnded[] = []
   app.decorate('onEnded', (run) => void listeners.push(run))
   app.decorateRequest('ending', undefined as unknown as Ending)
@@ -84,4 +84,4 @@ function runOnAnswered(ending: Ending): void {
   for (const run of ending.onAnswered.splice(0)) run()
 }
 
-export default fp(ended, { name: 'ended' })
+export default fp(requestEnd, { name: 'request-end' })

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { nextPortion } from '../lib/portions.ts'
+import { nextPortion } from '../lib/next-portion.ts'
 import type { Step, Storage } from '../storage/storage.ts'
 
 /** Approximate time that other writes may wait for a portion. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SeenTexts } from '../../src/lib/seen.ts'
+import { SeenTexts } from '../../src/lib/seen-texts.ts'
 
 t.test('what has been seen, and where first', async (t) => {
   const seen = new SeenTexts()
