@@ -18,7 +18,7 @@ import {
   parseAggregateParameters,
 } from '../src/requests/aggregate.ts'
 import { Filters, TextParameter } from '../src/requests/parameter-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
 
 const Zone = Type.String({
   'x-parameter': 'Zone',
@@ -146,7 +146,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     response: { 200: Page },
   })
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '/aggregate',
     config,

@@ -10,8 +10,8 @@ import { rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
 import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
-import { ownStep, parseExpand, parseFields, targetModel } from '../src/requests/field-paths.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+import { parseExpand, parseFields, requireRelation, targetModel } from '../src/requests/field-paths.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
 import { parseRecordId } from '../src/requests/path-parameters.ts'
 import { badRequest } from '../src/requests/query.ts'
 
@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-type Row = Record<string, unknown>
+type JsonObject = Record<string, unknown>
 
 const closed = { additionalProperties: false }
 const Names = Type.Array(Type.String(), { maxItems: 200 })
@@ -31,10 +31,10 @@ const Shape = Type.Object(
   closed,
 )
 const FetchBody = Type.Object({ data: Type.Optional(Shape), ...Shape.properties }, closed)
-const Records = Type.Array(Type.Unsafe<Row>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS })
+const Records = Type.Array(Type.Unsafe<JsonObject>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS })
 const RemoveBody = Type.Object({ records: Records }, closed)
 const SaveBody = Type.Object(
-  { data: Type.Optional(Type.Unsafe<Row>({ type: 'object' })), records: Type.Optional(Records) },
+  { data: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })), records: Type.Optional(Records) },
   closed,
 )
 
@@ -58,7 +58,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undescribed: true, access: { model, operation: 'read' as const } }
 
-  app.route<{ Params: Parameters; Body: Static<typeof FetchBody> }>({
+  app.route<{ Params: QueryParameters; Body: Static<typeof FetchBody> }>({
     method: 'POST',
     url: '/:id/fetch',
     config: read,
@@ -68,7 +68,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
       const { fields, related = {} } = data ?? beside
       const expand = parseExpand('"related"', Object.keys(related), context)
       const shapes = expand.map((name) => {
-        const target = targetModel(ownStep('"related"', name, context.model), context.models)
+        const target = targetModel(requireRelation('"related"', name, context.model), context.models)
         return [name, new Set(parseFields(`"related.${name}"`, related[name] as string[], target))] as const
       })
       const wanted = fields && [...parseFields('"fields"', fields, context.model), ...expand]
@@ -83,14 +83,16 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
     },
   })
 
-  app.route<{ Params: Parameters }>({
+  app.route<{ Params: QueryParameters }>({
     method: 'GET',
     url: '/:id/copy',
     config: read,
-    schema: { response: { 200: SuccessSchema(Type.Unsafe<Row>({ type: 'object', additionalProperties: true })) } },
+    schema: {
+      response: { 200: SuccessSchema(Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })) },
+    },
     handler: async ({ params, user }) => {
       const { records, model: seen } = visibleModelFor(user)
-      const record = (await records.read(parseRecordId(params), user, { expand: [] })) as Row
+      const record = (await records.read(parseRecordId(params), user, { expand: [] })) as JsonObject
       const copied = visibleFields(seen).filter((field) => !field.readOnly)
       return success(Object.fromEntries(copied.map(({ name }) => [name, record[name]])))
     },
@@ -106,8 +108,8 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
         throw badRequest(
           'Send {"data": {…}} or {"records": [{…}, …]}: with "id" and "version" to update, without "id" to create.',
         )
-      const operations = (records ?? [data as Row]).map((row) => toSave(model.name, row))
-      return success(...((await batchFor(user).write(operations, user)) as Row[]))
+      const operations = (records ?? [data as JsonObject]).map((row) => toSave(model.name, row))
+      return success(...((await batchFor(user).write(operations, user)) as JsonObject[]))
     },
   })
 
@@ -136,13 +138,13 @@ function only(value: unknown, names: Set<string>): unknown {
 }
 
 /** A record with an id is updated; its version is compared. A new one may have an empty id and version. */
-function toSave(model: string, row: Row): BatchOperation {
+function toSave(model: string, row: JsonObject): BatchOperation {
   const { id, version, ...data } = row
   if (id === undefined || id === null) return { create: model, data }
-  return { update: model, data: row as Row & { id: number } }
+  return { update: model, data: row as JsonObject & { id: number } }
 }
 
-function toRemove(model: string, { id, version, ...others }: Row, index: number): BatchOperation {
+function toRemove(model: string, { id, version, ...others }: JsonObject, index: number): BatchOperation {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw badRequest(`records[${index}] may have "id" and "version", and not "${unknown}".`)
   if (version === undefined || version === null)

@@ -25,7 +25,7 @@ import {
   XLSX_TYPE,
 } from '../src/requests/bulk.ts'
 import { parseIdempotencyKey } from '../src/requests/idempotency-key.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 
 const TEXT = { type: 'string' }
@@ -55,7 +55,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '/export',
     // Fastify's HEAD would start an export and discard it.
@@ -81,7 +81,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   })
 
   // Says what the file will be, without making it.
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'HEAD',
     url: '/export',
     config: { access: { model, operation: 'read' } },
@@ -92,7 +92,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
   })
 
-  app.route<{ Querystring: Parameters; Body: Readable }>({
+  app.route<{ Querystring: QueryParameters; Body: Readable }>({
     method: 'POST',
     url: '/import',
     // Many clients send no content type, and Fastify would refuse the body.
@@ -152,7 +152,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
 }
 
 /** Format of the file in a form: its media type says it, else its name. */
-function parseUploaded({ name, type }: ReceivedFile, parameters: Parameters) {
+function parseUploaded({ name, type }: ReceivedFile, parameters: QueryParameters) {
   const typed = formatOfType(type as string)
   return parseFileFormat({ format: formatOfFile(name as string), ...typed, ...parameters })
 }

@@ -17,8 +17,8 @@ import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { createUndo } from '../src/records/history/undo.ts'
 import { ChangeProperties, FeedOperation } from '../src/requests/change-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
-import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
+import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
@@ -73,7 +73,7 @@ async function changes(app: FastifyInstance) {
   const feed = createFeed(storage, models, access)
   const undo = createUndo({ storage, access, visibleModelsFor, collections, findSeconds: config.FIND_SECONDS })
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '/ws/changes',
     config: { failures: ['CHANGES_GONE', 'MODEL_NOT_FOUND'] },
@@ -93,7 +93,7 @@ async function changes(app: FastifyInstance) {
     },
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
-      const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
+      const limit = parseWholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       // `limit=0` asks for the current position of the feed.
       const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
       if (given !== undefined) await feed.requireKnown(given, user)
@@ -104,7 +104,7 @@ async function changes(app: FastifyInstance) {
     },
   })
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     // Fastify's HEAD would open a stream.
     exposeHeadRoute: false,
@@ -141,7 +141,7 @@ async function changes(app: FastifyInstance) {
     },
   })
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'HEAD',
     url: '/ws/changes/stream',
     schema: { querystring: Type.Partial(Type.Object(From)) },
@@ -177,14 +177,14 @@ async function changes(app: FastifyInstance) {
       response: { 200: SuccessSchema(Undone) },
     },
     handler: async ({ params, user }, reply) => {
-      const number = wholeNumber(params, 'change', MAX_CHANGE) as number
+      const number = parseWholeNumber(params, 'change', MAX_CHANGE) as number
       return success(...(await undo(number, new HttpCaller(user, reply.raw))))
     },
   })
 
   /** The number in `since`; that of the newest change for `now`. */
-  const positionIn = async ({ since }: Parameters) =>
-    since === 'now' ? readNewest(storage) : wholeNumber({ since }, 'since', MAX_CHANGE)
+  const positionIn = async ({ since }: QueryParameters) =>
+    since === 'now' ? readNewest(storage) : parseWholeNumber({ since }, 'since', MAX_CHANGE)
 
   /** Where the changes begin that a user sees with the rights of now, as far as none can come before them any more. */
   const firstPosition = async ({ rightsSince = 0 }: User) => {
@@ -192,7 +192,7 @@ async function changes(app: FastifyInstance) {
     return Math.min(newest, Math.max(oldest - 1, rightsSince))
   }
 
-  function modelsIn({ models }: Parameters, user: User): ModelFilter {
+  function modelsIn({ models }: QueryParameters, user: User): ModelFilter {
     if (models === undefined) return undefined
     if (typeof models !== 'string')
       throw badRequest('The query parameter "models" must be given once, as names separated by commas.')

@@ -12,10 +12,10 @@ import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
 import { HistoryParameters, IdParameter, MatchHeaders } from '../src/requests/parameter-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
 import { parseRecordId } from '../src/requests/path-parameters.ts'
-import { asPreconditionFailed, CONFLICTS, requireSameVersion } from '../src/requests/preconditions.ts'
-import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
+import { CONFLICTS, requireSameVersion, withPreconditionStatus } from '../src/requests/preconditions.ts'
+import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, parseWholeNumber } from '../src/requests/query.ts'
 
 const DeletedRecord = component(
   'DeletedRecord',
@@ -56,7 +56,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   const visibleModelFor = app.visibleModel(model)
   const read = { access: { model, operation: 'read' as const } }
 
-  app.route<{ Params: Parameters; Querystring: Parameters }>({
+  app.route<{ Params: QueryParameters; Querystring: QueryParameters }>({
     method: 'GET',
     url: '/:id/history',
     config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'], described: described.history },
@@ -78,7 +78,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
   })
 
-  app.route<{ Params: Parameters; Body: { data: RestoreRequest } }>({
+  app.route<{ Params: QueryParameters; Body: { data: RestoreRequest } }>({
     method: 'POST',
     url: '/:id/restore',
     config: {
@@ -109,11 +109,11 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const version = requireSameVersion(matched, data.version)
       const asked = { ...data, ...(version !== undefined && { version }) }
       const restore = () => records.restore(id, asked, new HttpCaller(user, reply.raw))
-      return reply.written(await asPreconditionFailed(matched, restore))
+      return reply.written(await withPreconditionStatus(matched, restore))
     },
   })
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '/deleted',
     config: { ...read, failures: ['FIND_TOO_SLOW'] },
@@ -128,7 +128,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
   })
 
-  app.route<{ Params: Parameters }>({
+  app.route<{ Params: QueryParameters }>({
     method: 'DELETE',
     url: '/:id/history',
     config: { role: ADMIN, failures: ['RECORD_NOT_FOUND'] },
@@ -147,10 +147,10 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
 }
 
 /** Parses the paging parameters. */
-function pageIn(query: Parameters): { limit: number; after: number | undefined } {
+function pageIn(query: QueryParameters): { limit: number; after: number | undefined } {
   allowOnly(['limit', 'after'], query)
-  const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-  return { limit, after: wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
+  const limit = parseWholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
+  return { limit, after: parseWholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
 }
 
 export default fp(history, {

@@ -9,7 +9,7 @@ import { withRights } from '../src/filters/rights.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { fileHash, requireModelName } from '../src/model/load.ts'
-import { asInvalid, faultsIn, requireCurrent, requireServable } from '../src/model-editing/checks.ts'
+import { faultsIn, requireCurrent, requireServable, throwInvalidModels } from '../src/model-editing/checks.ts'
 import { formatJson } from '../src/model-editing/json-text.ts'
 import {
   discardDraft,
@@ -24,7 +24,7 @@ import {
 import { ModelFiles } from '../src/model-editing/model-files.ts'
 import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
-import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.ts'
 import { defineJob } from '../src/storage/storage.ts'
 import type { createReportsOf } from '../src/tables/report.ts'
 
@@ -167,7 +167,11 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params: { model, id } }) =>
       success(
-        (await readEarlier(storage.db, model, wholeNumber({ id }, 'id', Number.MAX_SAFE_INTEGER) as number)) as never,
+        (await readEarlier(
+          storage.db,
+          model,
+          parseWholeNumber({ id }, 'id', Number.MAX_SAFE_INTEGER) as number,
+        )) as never,
       ),
   })
 
@@ -226,7 +230,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
         // An outdated save fails at once: the checks below take long, and others wait for their turn.
         await files.requireUnchanged(model, hash)
         await requireCurrent(storage, config.MODELS_DIR, app.modelsStatus().behind)
-        await requireServable(storage, await modelsWith(model, text).catch(asInvalid))
+        await requireServable(storage, await modelsWith(model, text).catch(throwInvalidModels))
         return files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
       })
       request.audit('model changed', { subject: model })
@@ -278,7 +282,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params, query, user }) => {
       allowOnly(['id'], query)
-      const id = wholeNumber(query, 'id', Number.MAX_SAFE_INTEGER)
+      const id = parseWholeNumber(query, 'id', Number.MAX_SAFE_INTEGER)
       if (id === undefined) throw badRequest('The query parameter "id" names the draft.')
       return success(await discardDraft(idempotentStorage(storage, user.idempotency), params.model, id))
     },

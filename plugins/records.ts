@@ -21,13 +21,13 @@ import {
 import {
   AS_PARAMETER,
   hasParameter,
-  type Parameters,
   parseParameters,
   parseSelection,
+  type QueryParameters,
 } from '../src/requests/parameters.ts'
 import { parseModelName, parseRecordId } from '../src/requests/path-parameters.ts'
 import { matchesETag, toETag } from '../src/requests/preconditions.ts'
-import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, parseWholeNumber, type Query } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
 const MAX_QUERIES = 500
@@ -61,10 +61,10 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const described = routeDocs(model)
   const visibleModelFor = app.visibleModel(model)
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
-  const parseQuery = (url: string, parameters: Parameters, user: User) =>
+  const parseQuery = (url: string, parameters: QueryParameters, user: User) =>
     queriesFor(user).getOrCompute(url, () => parseParameters(parameters, visibleModelFor(user).context))
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '',
     config: {
@@ -112,7 +112,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       handler: search,
     })
 
-  app.route<{ Params: Parameters; Querystring: Parameters }>({
+  app.route<{ Params: QueryParameters; Querystring: QueryParameters }>({
     method: 'GET',
     url: '/:id',
     config: {
@@ -131,7 +131,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       allowOnly(SELECTION_PARAMETERS, query)
       const { records, context } = visibleModelFor(user)
       const selection = parseSelection(query, context)
-      const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
+      const number = parseWholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
         const past = await records.version(parseRecordId(params), number, selection, new HttpCaller(user, reply.raw))

@@ -7,8 +7,8 @@ import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { searchModels } from '../src/records/find/search-models.ts'
 import { TextParameter } from '../src/requests/parameter-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
-import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
+import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.ts'
 import { parseWords, requireSearchable } from '../src/requests/text-search.ts'
 
 const DEFAULT_LIMIT = 5
@@ -63,7 +63,7 @@ async function search(app: FastifyInstance) {
     })
   }
 
-  app.route<{ Querystring: Parameters }>({
+  app.route<{ Querystring: QueryParameters }>({
     method: 'GET',
     url: '/ws/search',
     config: { failures: ['MODEL_NOT_FOUND'] },
@@ -78,7 +78,7 @@ async function search(app: FastifyInstance) {
     handler: async ({ query, user }, reply) => {
       allowOnly(Object.keys(SearchParameters.properties), query)
       const textSearch = parseWords('The query parameter "q"', query.q)
-      const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
+      const limit = parseWholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       if (limit === 0) throw badRequest('The query parameter "limit" must be at least 1.')
       const asked = { textSearch, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)

@@ -16,7 +16,7 @@ import {
   type ViewSettings,
 } from '../src/people/views.ts'
 import { parseRecordId } from '../src/requests/path-parameters.ts'
-import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.ts'
 
 const SETTINGS = {
   name: Type.String({ description: 'What people call it.' }),
@@ -165,7 +165,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     handler: async ({ params, query, user }) => {
       allowOnly(['version'], query)
       const writing = idempotentStorage(storage, user.idempotency)
-      const version = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
+      const version = parseWholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
       if (version === undefined) throw badRequest('The query parameter "version" names the version that was read.')
       return success(
         await deleteView(writing, parseRecordId(params as unknown as { id: string }), version, user, usedBy(user)),

@@ -25,20 +25,20 @@ import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createNestedWriter, hasChildren } from '../src/records/write/nested-writes.ts'
 import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
 import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
-import type { Parameters } from '../src/requests/parameters.ts'
+import type { QueryParameters } from '../src/requests/parameters.ts'
 import { parseRecordId } from '../src/requests/path-parameters.ts'
 import {
-  asNewOnly,
-  asPreconditionFailed,
   CONFLICTS,
+  createOnlyIfNew,
   type DeleteBody,
   isVersion,
   mustBeNew,
   refuseIfMatch,
   requireSameVersion,
   versionInBody,
+  withPreconditionStatus,
 } from '../src/requests/preconditions.ts'
-import { allowOnly, badRequest, isAsked, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, parseFlag, parseWholeNumber } from '../src/requests/query.ts'
 
 /** Requires only that `data` is an object; `Records` validates its fields. */
 const data = Type.Object({})
@@ -130,7 +130,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const { model: seen, records } = visibleModelFor(user)
       const write = () =>
         hasChildren(seen, data) ? nestedWriterFor(user).create(seen, data, user) : records.create(data, user)
-      const record = await asNewOnly(mustBeNew(headers['if-none-match']), write)
+      const record = await createOnlyIfNew(mustBeNew(headers['if-none-match']), write)
       reply.header('location', `/ws/rest/${model.name}/${record.id}`)
       return reply.written(record)
     },
@@ -152,7 +152,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     matched: number | undefined,
   ): Promise<object> {
     const { user } = request
-    const id = parseRecordId(request.params as Parameters)
+    const id = parseRecordId(request.params as QueryParameters)
     const { model: seen, records } = visibleModelFor(user)
     requireSameVersion(matched, data.version)
     const named = matched === undefined ? data : { ...data, version: matched }
@@ -160,12 +160,12 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
     const write = () =>
       isTogether ? nestedWriterFor(user).update(seen, id, named, user) : records.update(id, named, user)
-    if (!merge) return reply.written(await asPreconditionFailed(matched, write))
-    const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
+    if (!merge) return reply.written(await withPreconditionStatus(matched, write))
+    const { record, merged } = await withPreconditionStatus(matched, () => records.merge(id, named, user))
     return reply.written(record, { merged })
   }
 
-  app.route<{ Params: Parameters; Body: UpdateBody }>({
+  app.route<{ Params: QueryParameters; Body: UpdateBody }>({
     ...updating,
     validatorCompiler: updateEnvelope,
     method: 'POST',
@@ -218,7 +218,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     return { ...body, ...applyPatch(base as Record<string, unknown>, named) }
   }
 
-  app.route<{ Params: Parameters; Body: Record<string, unknown> }>({
+  app.route<{ Params: QueryParameters; Body: Record<string, unknown> }>({
     ...updating,
     validatorCompiler: anyObject,
     method: 'PATCH',
@@ -232,14 +232,14 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       // JSON may also be the body of an update.
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
-      const data = await asPreconditionFailed(matched, () =>
+      const data = await withPreconditionStatus(matched, () =>
         prepareIdempotent(user.idempotency, () => applyNestedPatches(body, id, matched, user)),
       )
       return update(request, reply, { data }, matched)
     },
   })
 
-  app.route<{ Params: Parameters; Querystring: Parameters; Body: DeleteBody | undefined }>({
+  app.route<{ Params: QueryParameters; Querystring: QueryParameters; Body: DeleteBody | undefined }>({
     method: 'DELETE',
     url: '/:id',
     config: {
@@ -259,18 +259,18 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const { params, user, body } = request
       const { preview, ...query } = request.query
       allowOnly(['version'], query)
-      const isPreview = isAsked({ preview }, 'preview')
+      const isPreview = parseFlag({ preview }, 'preview')
       const { records } = visibleModelFor(user)
       const id = parseRecordId(params)
       const matched = await request.matchedVersion(id, visibleModelFor(user).records)
       const named = requireSameVersion(
-        wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
+        parseWholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),
         BODY,
       )
       const expected = requireSameVersion(matched, named)
-      if (!isPreview) return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
-      await asPreconditionFailed(matched, () => records.requireRecord(id, 'delete', user, expected))
+      if (!isPreview) return success(await withPreconditionStatus(matched, () => records.remove(id, expected, user)))
+      await withPreconditionStatus(matched, () => records.requireRecord(id, 'delete', user, expected))
       const effects = await previewDelete([{ model, id }], new HttpCaller(user, reply.raw))
       return reply
         .type('application/json')

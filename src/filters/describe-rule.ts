@@ -6,7 +6,7 @@ export function describeFilter(filter: Filter): string {
   if ('all' in filter) return joined(filter.all, ' and ')
   if ('any' in filter) return joined(filter.any, ' or ')
   if ('not' in filter) return describeNot(filter.not)
-  return 'step' in filter ? describeRelated(filter) : describeComparison(filter, IS)
+  return 'relation' in filter ? describeRelated(filter) : describeComparison(filter, IS)
 }
 
 function joined(filters: Filter[], word: string): string {
@@ -57,11 +57,11 @@ function phrase(operator: OperatorName, values: unknown[], phrases: typeof IS_NO
 /** The text between the wildcards of a pattern that means "contains". */
 const withoutWildcards = (pattern: string) => /^%([^%_\\]*)%$/.exec(pattern)?.[1] ?? pattern
 
-function describeRelated({ step, matching, count, ids }: RelatedFilter): string {
+function describeRelated({ relation, matching, count, ids }: RelatedFilter): string {
   const what = matching ? ` where ${describeFilter(matching)}` : ''
-  if (ids) return `${step.name} has ${ids.isAll ? 'all' : 'one'} of ${ids.values.map(describeValue).join(', ')}`
-  if (count) return `the number of ${step.name}${what} ${phrase(count.operator, count.values, IS)}`
-  return `has ${step.name}${what}`
+  if (ids) return `${relation.name} has ${ids.isAll ? 'all' : 'one'} of ${ids.values.map(describeValue).join(', ')}`
+  if (count) return `the number of ${relation.name}${what} ${phrase(count.operator, count.values, IS)}`
+  return `has ${relation.name}${what}`
 }
 
 function describeValue(value: unknown): string {

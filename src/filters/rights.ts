@@ -132,8 +132,8 @@ function withoutIndex(filter: Filter, model: Model, models: Models): Compared[] 
     return found.some((some) => some.length === 0) ? [] : found.flat()
   }
   if ('not' in filter) return []
-  if ('step' in filter)
-    return filter.matching ? withoutIndex(filter.matching, targetModel(filter.step, models), models) : []
+  if ('relation' in filter)
+    return filter.matching ? withoutIndex(filter.matching, targetModel(filter.relation, models), models) : []
   const [reference, ...through] = filter.through
   // References have an index by themselves.
   if (reference) return withoutIndex({ ...filter, through }, targetModel(reference, models), models)

@@ -3,7 +3,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { type AccessRule, type Attributes, OPERATIONS, type Operation, type User } from '../model/access.ts'
 import type { ModelFault } from '../model/load.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
-import { LIST_WORDS, parseCriteria, USER_VALUE } from '../requests/criteria.ts'
+import { LIST_OPERATORS, parseCriteria, USER_VALUE } from '../requests/criteria.ts'
 import type { Context, Filter } from '../requests/query.ts'
 
 /** A rule of a model's `access`: `{ "role": "sales", "where": CRITERIA }`. */
@@ -117,7 +117,7 @@ function withValues(criteria: unknown, user: User): object {
         name,
         userValue(
           parts[name],
-          LIST_WORDS.includes(String(parts.operator === 'count' ? parts.is : parts.operator)),
+          LIST_OPERATORS.includes(String(parts.operator === 'count' ? parts.is : parts.operator)),
           user,
         ),
       ]),

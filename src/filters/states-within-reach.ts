@@ -10,7 +10,7 @@ import {
   VERSION_FIELD,
   visibleFields,
 } from '../model/model.ts'
-import { isInverseStep, targetModel } from '../requests/field-paths.ts'
+import { isInverseRelation, targetModel } from '../requests/field-paths.ts'
 import type { Filter } from '../requests/query.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Database, Row, SearchOptions, Statement, Storage } from '../storage/storage.ts'
@@ -145,8 +145,10 @@ async function findGone(
 /** The references of the model itself that a filter follows, and what it asks of the records there. */
 function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
   return partsOf(filter, true).flatMap((part) => {
-    if ('step' in part)
-      return isInverseStep(part.step) ? [] : [{ field: part.step, inner: part.matching ? [part.matching] : [] }]
+    if ('relation' in part)
+      return isInverseRelation(part.relation)
+        ? []
+        : [{ field: part.relation, inner: part.matching ? [part.matching] : [] }]
     const [field, ...through] = part.through
     return field ? [{ field, inner: [{ ...part, through }] }] : []
   })
@@ -162,7 +164,7 @@ function columnsIn(filters: Filter[], model: Model): Field[] {
 
 function ownNames(filter: Filter): string[] {
   return partsOf(filter, true).map((part) => {
-    if (!('step' in part)) return (part.through[0] ?? part.field).name
-    return isInverseStep(part.step) ? ID_FIELD.name : part.step.name
+    if (!('relation' in part)) return (part.through[0] ?? part.field).name
+    return isInverseRelation(part.relation) ? ID_FIELD.name : part.relation.name
   })
 }

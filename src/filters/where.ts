@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden } from '../model/access.ts'
 import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
-import { isInverseStep, targetModel } from '../requests/field-paths.ts'
-import type { Comparison, Filter, PathStep, Query, RelatedFilter } from '../requests/query.ts'
+import { isInverseRelation, targetModel } from '../requests/field-paths.ts'
+import type { Comparison, Filter, Query, RelatedFilter, Relation } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
 import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
@@ -50,7 +50,7 @@ export function toCondition(filter: Filter, model: Model, context: FilterContext
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
   if ('not' in filter) return not(toCondition(filter.not, model, context))
-  if ('step' in filter) return relatedCondition(filter, model, context)
+  if ('relation' in filter) return relatedCondition(filter, model, context)
   const [reference, ...through] = filter.through
   if (!reference) return compare(filter, model, context.dialect)
   const target = targetModel(reference, context.models)
@@ -84,7 +84,7 @@ function isAmong(column: string, { theirs, fromWhere }: Selected, { outer }: Fil
   return is`EXISTS (SELECT 1 FROM ${fromWhere} AND ${theirs} = ${sql.ref(`${outer.table}.${column}`)} ${rest})`
 }
 
-/** Records of which a step leads to a record that matches, or to such a number of them. */
+/** Records of which a relation leads to a record that matches, or to such a number of them. */
 function relatedCondition(filter: RelatedFilter, model: Model, context: FilterContext): Condition {
   const { count, ids } = filter
   const bounds = COUNT_CONDITIONS[(count?.operator ?? 'gte') as SqlOperator]
@@ -110,12 +110,12 @@ function relatedCondition(filter: RelatedFilter, model: Model, context: FilterCo
  * find all related records first: if their own values matter, or if they are not many more.
  */
 function lookupContext(
-  { step, matching }: RelatedFilter,
+  { relation, matching }: RelatedFilter,
   model: Model,
   context: FilterContext,
 ): FilterContext | undefined {
-  const target = targetModel(step, context.models)
-  if (matching || !isInverseStep(step) || referringField(step, target).links) return undefined
+  const target = targetModel(relation, context.models)
+  if (matching || !isInverseRelation(relation) || referringField(relation, target).links) return undefined
   if (context.follow(target).scope !== 'all' || !context.isFewer?.(model, target)) return undefined
   return { ...context, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
 }
@@ -138,30 +138,30 @@ interface Followed {
 }
 
 function followStep(filter: RelatedFilter, model: Model, context: FilterContext): Followed {
-  const { step, matching } = filter
-  const target = targetModel(step, context.models)
-  const field = isInverseStep(step) ? referringField(step, target) : step
+  const { relation, matching } = filter
+  const target = targetModel(relation, context.models)
+  const field = isInverseRelation(relation) ? referringField(relation, target) : relation
   if (field.links) return followLinks(filter, model, target, context)
   const inner = matching ? toCondition(matching, target, nested(context)) : ALWAYS
   const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), context)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
-  if (!isInverseStep(step)) return { column: step.name, related: { theirs: ID, fromWhere: found(inner) } }
+  if (!isInverseRelation(relation)) return { column: relation.name, related: { theirs: ID, fromWhere: found(inner) } }
   const theirs = comparisonKey(field, context.dialect)
   return { column: 'id', related: { theirs, fromWhere: found(all([is`${theirs} IS NOT NULL`, inner])) } }
 }
 
 /** Follows a field with several references, or its inverse: the rows of a link table are between both. */
 function followLinks(filter: RelatedFilter, model: Model, target: Model, context: FilterContext): Followed {
-  const { step, matching, ids } = filter
+  const { relation, matching, ids } = filter
   const { outer, dialect } = context
   const below = nested(context)
   const inner = matching ? toCondition(matching, target, nested(below)) : ALWAYS
-  const [links, own, other] = isInverseStep(step)
-    ? [linkRows(target, referringField(step, target)), 'target', 'record']
-    : [linksOf(model, step, context), 'record', 'target']
+  const [links, own, other] = isInverseRelation(relation)
+    ? [linkRows(target, referringField(relation, target)), 'target', 'record']
+    : [linksOf(model, relation, context), 'record', 'target']
   const isTarget = () => {
     // The ids are the field's own value, whoever may read the records.
-    if (ids && !isInverseStep(step)) return is`"target" IN (${sql.join(ids.values)})`
+    if (ids && !isInverseRelation(relation)) return is`"target" IN (${sql.join(ids.values)})`
     const fromWhere = reachable(target, filter, all([hasOneOfIds(filter), inner]), below)
     return isAmong(other, { theirs: ID, fromWhere }, below)
   }
@@ -187,7 +187,7 @@ function linksOf(model: Model, field: Field, { outer, dialect }: FilterContext):
   return sql`(SELECT ${id} AS "record", CAST(value AS BIGINT) AS "target" FROM ${dialect.jsonEach(ids)} AS each__link)`
 }
 
-/** The field of which a step is the inverse. */
+/** The field of which a relation is the inverse. */
 export const referringField = ({ field }: Inverse, target: Model) =>
   target.fields.find(({ name }) => name === field) as Field
 
@@ -207,8 +207,8 @@ export function referencedModels(
   { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
   models: Models,
 ): Model[] {
-  const steps = partsOf(filter).flatMap((part): PathStep[] => ('step' in part ? [part.step] : part.through))
-  return [...steps, ...sort.flatMap(({ through }) => through)].map((step) => targetModel(step, models))
+  const relations = partsOf(filter).flatMap((part): Relation[] => ('relation' in part ? [part.relation] : part.through))
+  return [...relations, ...sort.flatMap(({ through }) => through)].map((relation) => targetModel(relation, models))
 }
 
 /** All comparisons of a filter and what it asks of related records, however deep; or those of the records themselves. */
@@ -218,12 +218,12 @@ export function partsOf(filter: Filter | undefined, isOwn = false): (Comparison 
   if ('all' in filter) return inner(filter.all)
   if ('any' in filter) return inner(filter.any)
   if ('not' in filter) return inner([filter.not])
-  return 'step' in filter && !isOwn ? [filter, ...partsOf(filter.matching)] : [filter]
+  return 'relation' in filter && !isOwn ? [filter, ...partsOf(filter.matching)] : [filter]
 }
 
 /** Whether a filter asks for records that refer to another one. */
 export const looksAtReferring = (filter: Filter) =>
-  partsOf(filter).some((part) => 'step' in part && isInverseStep(part.step))
+  partsOf(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
 
 /** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
 const ROWS_BETWEEN = 256
@@ -243,7 +243,7 @@ export function abortCondition(
 /** The number of expensive comparisons; a cheap one counts as 0.05. */
 function estimateCost(filter: Filter | undefined): number {
   const isDear = (part: Comparison | RelatedFilter) =>
-    !('step' in part) &&
+    !('relation' in part) &&
     (part.operator === 'like' ||
       part.field.format === 'decimal' ||
       (isText(part.field) && BY_ORDER.includes(part.operator)))

@@ -20,7 +20,7 @@ export async function requireCurrent(storage: Storage, folder: string, isBehind 
  */
 async function isOlder({ published }: Storage, folder: string): Promise<boolean> {
   if (!published) return false
-  const fingerprint = modelsFingerprint(await loadModels(folder).catch(asInvalid))
+  const fingerprint = modelsFingerprint(await loadModels(folder).catch(throwInvalidModels))
   return (await published.isKnown(fingerprint)) && (await published.latest())?.fingerprint !== fingerprint
 }
 
@@ -40,7 +40,7 @@ export function faultsIn(error: unknown): Fault[] {
   throw error
 }
 
-export function asInvalid(error: unknown): never {
+export function throwInvalidModels(error: unknown): never {
   const faults = faultsIn(error).map(({ file, pointer, message }) => [`${file}${pointer}`, message])
   throw new Failure('VALIDATION_FAILED', 'The model is not right, so nothing was written.', {
     errors: Object.fromEntries(faults),

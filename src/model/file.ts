@@ -1,6 +1,6 @@
 import type { Operation } from './access.ts'
 import type { FieldAccess, FieldType, JsonSchema } from './model.ts'
-import type { Words } from './translations.ts'
+import type { LocalizedText } from './translations.ts'
 
 /** An error in a model file. The message says what is wrong, and what would be right. */
 export interface Fault {
@@ -24,9 +24,9 @@ export interface RawModel {
 
 /** A model file that conforms to the meta-schema; `checkFields` may still find faults. */
 export interface ModelFile {
-  title?: Words
-  plural?: Words
-  description?: Words
+  title?: LocalizedText
+  plural?: LocalizedText
+  description?: LocalizedText
   properties: Record<string, FieldFile | InverseFile>
   required?: string[]
   list?: string[]
@@ -43,8 +43,8 @@ export interface ModelFile {
 export interface InverseFile {
   /** model and field: `crm.Person.company` */
   inverse: string
-  title?: Words
-  description?: Words
+  title?: LocalizedText
+  description?: LocalizedText
 }
 
 export const isInverse = (field: FieldFile | InverseFile): field is InverseFile => 'inverse' in field
@@ -56,10 +56,10 @@ export const storedFields = ({ properties }: Pick<ModelFile, 'properties'>): Rec
 export type FieldFile = JsonSchema & {
   type: FieldType
   format?: string
-  title?: Words
-  description?: Words
+  title?: LocalizedText
+  description?: LocalizedText
   /** of the values of `enum` */
-  titles?: Record<string, Words>
+  titles?: Record<string, LocalizedText>
   default?: unknown
   unique?: boolean
   index?: boolean

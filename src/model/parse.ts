@@ -29,7 +29,7 @@ import {
   type Reference,
 } from './model.ts'
 import { parseTemplate } from './template.ts'
-import { plainOrNone, plainText, translationsIn } from './translations.ts'
+import { plainText, plainTextIfAny, translationsIn } from './translations.ts'
 
 /** Dossier's own keywords of a field, which are no part of its JSON Schema. */
 const OWN_KEYWORDS = new Set([
@@ -93,9 +93,9 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
   return {
     name,
     hash,
-    title: plainOrNone(file.title) ?? (name.split('.').at(-1) as string),
-    plural: plainOrNone(file.plural),
-    description: plainOrNone(file.description),
+    title: plainTextIfAny(file.title) ?? (name.split('.').at(-1) as string),
+    plural: plainTextIfAny(file.plural),
+    description: plainTextIfAny(file.description),
     ...translationsIn({ title: file.title, plural: file.plural, description: file.description }),
     fields,
     inverses: Object.entries(file.properties).flatMap(([inverse, field]) =>
@@ -132,17 +132,17 @@ function toAccess(file = OPEN): Model['access'] {
 
 function toField(name: string, file: FieldFile, required: string[]): Field {
   const { items, titles } = file
-  const words = { title: plainOrNone(file.title), description: plainOrNone(file.description) }
+  const texts = { title: plainTextIfAny(file.title), description: plainTextIfAny(file.description) }
   const given = Object.entries(file).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
   const schema = Object.fromEntries(
-    given.map(([keyword, value]) => [keyword, words[keyword as keyof typeof words] ?? value]),
+    given.map(([keyword, value]) => [keyword, texts[keyword as keyof typeof texts] ?? value]),
   )
   const links = items?.reference === undefined ? undefined : toReference(items.reference, items.onDelete)
   return {
     name,
     type: file.type,
     format: file.format,
-    ...words,
+    ...texts,
     ...(titles && { titles: mapValues(titles, plainText) }),
     ...translationsIn({ title: file.title, description: file.description, titles }),
     schema: links ? { ...schema, ...linksSchema(schema) } : schema,
@@ -168,8 +168,8 @@ const linksSchema = ({ maxItems = MAX_LINKS }: JsonSchema): JsonSchema => ({
 })
 
 function toInverse(name: string, { inverse, title, description }: InverseFile): Inverse {
-  const words = { title: plainOrNone(title), description: plainOrNone(description) }
-  return { name, ...words, ...translationsIn({ title, description }), ...inverseTarget(inverse) }
+  const texts = { title: plainTextIfAny(title), description: plainTextIfAny(description) }
+  return { name, ...texts, ...translationsIn({ title, description }), ...inverseTarget(inverse) }
 }
 
 /** Replaces `anyOf` of constants, as TypeBox writes an enumeration, by the equivalent `enum`. */

@@ -8,8 +8,8 @@ import {
   SYSTEM_FIELDS,
   visibleFields,
 } from '../model/model.ts'
-import { ID_WORDS } from '../requests/comparison.ts'
-import { BODY_WORDS } from '../requests/operators.ts'
+import { ID_OPERATORS } from '../requests/comparison.ts'
+import { BODY_OPERATORS } from '../requests/operators.ts'
 import { MAX_CRITERIA, MAX_VALUES } from '../requests/query.ts'
 import { componentsNamed } from './names.ts'
 import { componentRef } from './refs.ts'
@@ -26,8 +26,8 @@ const object = (properties: Record<string, JsonSchema>, required: string[]): Jso
 const text = (values: string[]): JsonSchema => ({ type: 'string', enum: values })
 
 /** Words of the operators that take such values. Only `between` takes a second one, `value2`. */
-const words = (...takes: string[]) =>
-  [...BODY_WORDS].filter(([, { operator }]) => takes.includes(operator.takes)).map(([word]) => word)
+const operatorNames = (...takes: string[]) =>
+  [...BODY_OPERATORS].filter(([, { operator }]) => takes.includes(operator.takes)).map(([name]) => name)
 
 /** Schema of the values that fields of a type are compared with. */
 const VALUES: Record<string, JsonSchema> = {
@@ -73,14 +73,17 @@ function comparisons(model: Model, models: Models): JsonSchema[] {
     ...[...byType].flatMap(([type, fields]) => {
       const fieldName = text(fields.map(({ name }) => name))
       const value = VALUES[type] as JsonSchema
-      const single = words('one', 'two', ...(type === 'string' ? ['pattern'] : []))
+      const single = operatorNames('one', 'two', ...(type === 'string' ? ['pattern'] : []))
       const required = ['fieldName', 'operator', 'value']
       return [
         object({ fieldName, operator: text(single), value, value2: value }, required),
-        object({ fieldName, operator: text(words('many')), value: listOf(value) }, required),
+        object({ fieldName, operator: text(operatorNames('many')), value: listOf(value) }, required),
       ]
     }),
-    object({ fieldName: text(all.map(({ name }) => name)), operator: text(words('none')) }, ['fieldName', 'operator']),
+    object({ fieldName: text(all.map(({ name }) => name)), operator: text(operatorNames('none')) }, [
+      'fieldName',
+      'operator',
+    ]),
   ]
 }
 
@@ -106,7 +109,7 @@ function related(model: Model, models: Models): JsonSchema[] {
           operator: text(['some', 'none', 'count']),
           criteria: componentRef(componentsNamed(target).criterion),
           is: {
-            ...text([...BODY_WORDS.keys()]),
+            ...text([...BODY_OPERATORS.keys()]),
             description: 'Of `count`: how the number is compared; `=` if not given.',
           },
           value: { description: 'Of `count`: the number.', anyOf: [{ type: 'integer' }, listOf({ type: 'integer' })] },
@@ -118,7 +121,7 @@ function related(model: Model, models: Models): JsonSchema[] {
     ...(several.length === 0
       ? []
       : [
-          object({ fieldName: text(several), operator: text([...ID_WORDS]), value: listOf({ type: 'integer' }) }, [
+          object({ fieldName: text(several), operator: text([...ID_OPERATORS]), value: listOf({ type: 'integer' }) }, [
             'fieldName',
             'operator',
             'value',

@@ -3,12 +3,12 @@ import { componentName } from './names.ts'
 
 /** Descriptions in the OpenAPI document of the operations that every model has. */
 
-interface Words {
+interface OperationText {
   summary: (title: string) => string
   description: string
 }
 
-const OPERATIONS = {
+const OPERATION_TEXTS = {
   find: {
     summary: (title) => `Find ${title} records`,
     description: 'Returns a page of the records that match all filters. `next` is the cursor of the following page.',
@@ -75,13 +75,13 @@ const OPERATIONS = {
     summary: (title) => `Count and sum ${title} records by nested criteria`,
     description: 'Returns a row for each group of the records that match the criteria.',
   },
-} satisfies Record<string, Words>
+} satisfies Record<string, OperationText>
 
-export type ModelOperation = keyof typeof OPERATIONS
+export type ModelOperation = keyof typeof OPERATION_TEXTS
 
 /** The part of a route's schema that says what it does. */
 export function describeOperation({ name, title }: Model, operation: ModelOperation) {
-  const { summary, description } = OPERATIONS[operation] as Words
+  const { summary, description } = OPERATION_TEXTS[operation] as OperationText
   const id = componentName(name)
   return {
     tags: [name],

@@ -5,8 +5,8 @@ import { type Field, ID_FIELD, isNumeric, isScalar, type JsonSchema } from '../m
 import { parseSearch, type SearchBody } from './criteria.ts'
 import { followPath } from './field-paths.ts'
 import { parseHaving } from './having.ts'
-import { type Parameters, parseParameters } from './parameters.ts'
-import { badRequest, type Context, type Filter, parseZone, type Query, wholeNumber } from './query.ts'
+import { parseParameters, type QueryParameters } from './parameters.ts'
+import { badRequest, type Context, type Filter, parseWholeNumber, parseZone, type Query } from './query.ts'
 
 export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const
 export type AggregateName = (typeof AGGREGATES)[number]
@@ -53,7 +53,7 @@ const MAX_NAME = 100
 const OWN = ['group', 'values', 'zone', 'sort', 'limit', 'after', 'expand']
 
 /** Parses the query string of an aggregate; what is left are filters as in a find. */
-export function parseAggregateParameters(parameters: Parameters, context: Context): AggregateQuery {
+export function parseAggregateParameters(parameters: QueryParameters, context: Context): AggregateQuery {
   const own = (name: string): string[] => {
     const text = parameters[name]
     if (text === undefined) return []
@@ -80,7 +80,7 @@ export function parseAggregateParameters(parameters: Parameters, context: Contex
       filter,
       textSearch,
       sort: toSort(own('sort')),
-      limit: wholeNumber(parameters, 'limit', MAX_ROWS) ?? MAX_ROWS,
+      limit: parseWholeNumber(parameters, 'limit', MAX_ROWS) ?? MAX_ROWS,
       after: own('after')[0],
       zone: (parameters.zone as string | undefined) ?? 'UTC',
       expand: own('expand'),
@@ -181,13 +181,15 @@ function itemField(where: string, field: Field): Field {
 function parseValue(
   where: string,
   name: string,
-  word: string,
+  aggregateName: string,
   path: string | undefined,
   context: Context,
 ): AggregateValue {
-  const aggregate = AGGREGATES.find((one) => one === word)
+  const aggregate = AGGREGATES.find((one) => one === aggregateName)
   if (!aggregate)
-    throw badRequest(`${where}: "${word}" is not one of ${AGGREGATES.join(' ')}.${didYouMean(word, AGGREGATES)}`)
+    throw badRequest(
+      `${where}: "${aggregateName}" is not one of ${AGGREGATES.join(' ')}.${didYouMean(aggregateName, AGGREGATES)}`,
+    )
   if (name.length > MAX_NAME || name === '__proto__') throw badRequest(`${where}: choose another name.`)
   if (aggregate === 'count') {
     if (path !== undefined) throw badRequest(`${where}: "count" takes no field.`)

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { DECIMAL_SIGNS, type DecimalSign } from '../lib/cell-text.ts'
 import { FIND_PARAMETERS } from '../model/find-parameters.ts'
 import { Filters, SelectionParameters, SortParameter } from './parameter-schemas.ts'
-import { type Parameters, parseParameters } from './parameters.ts'
-import { allowOnly, badRequest, type Context, isAsked, parseZone, type Query } from './query.ts'
+import { parseParameters, type QueryParameters } from './parameters.ts'
+import { allowOnly, badRequest, type Context, parseFlag, parseZone, type Query } from './query.ts'
 
 /** Parameters of exports and imports. */
 
@@ -93,7 +93,7 @@ const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language'
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
-export function parseExport(parameters: Parameters, context: Context): ExportOptions {
+export function parseExport(parameters: QueryParameters, context: Context): ExportOptions {
   const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of NOT_HERE)
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)
@@ -101,8 +101,8 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
   return {
     query,
     ...parseFileFormat(parameters),
-    safe: isAsked(parameters, 'safe'),
-    bom: isAsked(parameters, 'bom'),
+    safe: parseFlag(parameters, 'safe'),
+    bom: parseFlag(parameters, 'bom'),
     decimal: parseDecimalSign(parameters),
     zone: parseZone(parameters.zone ?? 'UTC'),
     language: String(parameters.language ?? ''),
@@ -124,14 +124,14 @@ const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = 
 }
 
 /** The parameters that a media type stands for; none if it is not of a table. */
-export function formatOfType(type: string): Parameters {
+export function formatOfType(type: string): QueryParameters {
   const media = (type.split(';')[0] as string).trim().toLowerCase()
   if (media === 'application/json')
     throw badRequest('An import takes CSV, .xlsx, or one JSON object per line (Content-Type: application/x-ndjson).')
   return Object.hasOwn(MEDIA_TYPES, media) ? { ...MEDIA_TYPES[media] } : {}
 }
 
-export function parseImport(parameters: Parameters) {
+export function parseImport(parameters: QueryParameters) {
   allowOnly(['format', 'delimiter', 'key', 'columns', 'zone', 'decimal', 'dryRun'], parameters)
   const { key, columns, zone: named } = parameters
   if (key !== undefined && typeof key !== 'string') throw badRequest('The query parameter "key" must be given once.')
@@ -142,7 +142,7 @@ export function parseImport(parameters: Parameters) {
   const decimal = parseDecimalSign(parameters)
   const names = columns?.split(',')
   if (names?.every((name) => name.trim() === '')) throw badRequest('"columns" must name at least one column.')
-  const options = { ...file, key, zone, decimal, columns: names, dryRun: isAsked(parameters, 'dryRun') }
+  const options = { ...file, key, zone, decimal, columns: names, dryRun: parseFlag(parameters, 'dryRun') }
   requireFormatFor(options)
   return options
 }
@@ -159,7 +159,7 @@ interface FormatOptions {
   decimal: DecimalSign | undefined
 }
 
-function parseDecimalSign({ decimal: named }: Parameters): DecimalSign | undefined {
+function parseDecimalSign({ decimal: named }: QueryParameters): DecimalSign | undefined {
   const known = DECIMAL_SIGNS.find((one) => one === named)
   if (named !== undefined && !known) throw badRequest('"decimal" must be comma or point.')
   return known
@@ -170,7 +170,7 @@ export const formatOfFile = (name: string): BulkFormat =>
   /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : /\.xlsx$/i.test(name) ? 'xlsx' : 'csv'
 
 /** Parses format and delimiter, from a query string or a command line. */
-export function parseFileFormat({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {
+export function parseFileFormat({ format: named = 'csv', delimiter: asked = 'comma' }: QueryParameters): {
   format: BulkFormat
   delimiter: string
 } {

@@ -1,8 +1,8 @@
 import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isText } from '../model/model.ts'
-import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './field-paths.ts'
+import { isToMany, ownField, type ResolvedPath, throughRelations } from './field-paths.ts'
 import type { OperatorUse } from './operators.ts'
-import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type PathStep } from './query.ts'
+import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Relation } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
 /** The unparsed right-hand side of a comparison: texts of a query string, or values of a JSON body. */
@@ -48,39 +48,39 @@ const MAX_CHOICES = 50
  */
 export function comparePath(
   where: string,
-  { steps, field, model }: ResolvedPath,
+  { relations, field, model }: ResolvedPath,
   asked: OperatorUse,
   given: RawOperands,
   alsoKnown?: string[],
 ): Filter {
   const last = ownField(where, field, model, alsoKnown)
-  if (steps.some(leadsToSeveral)) return throughSteps(steps, createComparison([], last, asked, given))
-  return createComparison(steps as Field[], last, asked, given)
+  if (relations.some(isToMany)) return throughRelations(relations, createComparison([], last, asked, given))
+  return createComparison(relations as Field[], last, asked, given)
 }
 
 const COUNT: Field = { ...ID_FIELD, name: 'count' }
 
-/** A filter by the number of records that a step leads to. */
+/** A filter by the number of records that a relation leads to. */
 export function compareCount(
-  step: PathStep,
+  relation: Relation,
   matching: Filter | undefined,
   { operator, not }: OperatorUse,
   given: RawOperands,
 ): Filter {
   const count = createComparison([], COUNT, { operator, not: false }, given) as Comparison
-  const filter = { step, matching, count }
+  const filter = { relation, matching, count }
   return not ? { not: filter } : filter
 }
 
-/** Words that ask about the ids of the records that a step leads to. */
-export const ID_WORDS = ['any', 'all', 'none'] as const
-export type IdWord = (typeof ID_WORDS)[number]
+/** Operators that ask about the ids of the records that a relation leads to. */
+export const ID_OPERATORS = ['any', 'all', 'none'] as const
+export type IdOperator = (typeof ID_OPERATORS)[number]
 
-/** A filter by the ids of records that a step leads to: any of them, all of them, or none of them. */
-export function compareIds(step: PathStep, word: IdWord, given: RawOperands): Filter {
+/** A filter by the ids of records that a relation leads to: any of them, all of them, or none of them. */
+export function compareIds(relation: Relation, operator: IdOperator, given: RawOperands): Filter {
   const ids = parseValues('many', ID_FIELD, given) as number[]
-  const filter: Filter = { step, ids: { values: [...new Set(ids)], isAll: word === 'all' } }
-  return word === 'none' ? { not: filter } : filter
+  const filter: Filter = { relation, ids: { values: [...new Set(ids)], isAll: operator === 'all' } }
+  return operator === 'none' ? { not: filter } : filter
 }
 
 /** Why a field that refers to several records is not compared as others are. */

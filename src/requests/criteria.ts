@@ -1,18 +1,18 @@
 import { isObject } from '../lib/is-object.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
+import { compareCount, compareIds, comparePath, ID_OPERATORS, type IdOperator, type RawOperands } from './comparison.ts'
 import {
-  leadsToSeveral,
-  ownStep,
+  isToMany,
   parseExpand,
   parseFields,
   parseSort,
+  requireRelation,
   resolvePath,
   targetModel,
-  throughSteps,
+  throughRelations,
 } from './field-paths.ts'
 import { explainForeignPart } from './foreign-names.ts'
-import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
+import { BODY_OPERATORS, findOperator, type OperatorUse } from './operators.ts'
 import {
   badRequest,
   type Context,
@@ -56,7 +56,8 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
     sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
-    filter: body.data && new CriteriaParser().criterion(body.data, context, { where: 'data', depth: 0, steps: 0 }),
+    filter:
+      body.data && new CriteriaParser().criterion(body.data, context, { where: 'data', depth: 0, relationCount: 0 }),
     textSearch: parseTextSearch('"q"', body.q, context.model),
   }
 }
@@ -66,18 +67,18 @@ export const USER_VALUE = /^\$user(?:\.([A-Za-z][A-Za-z0-9_]{0,63}))?$/
 
 /** Parses criteria by themselves. In a template, values of a user are written as `$user.NAME`. */
 export function parseCriteria(criteria: unknown, context: Context, { isTemplate = false } = {}): Filter | undefined {
-  return new CriteriaParser(isTemplate).criterion(criteria, context, { where: 'where', depth: 0, steps: 0 })
+  return new CriteriaParser(isTemplate).criterion(criteria, context, { where: 'where', depth: 0, relationCount: 0 })
 }
 
 /** SQLite limits the depth of an expression. */
-const MAX_STEPS_IN_A_ROW = 12
+const MAX_RELATIONS = 12
 
 /** Where a part of the criteria stands, for error messages, and how deep. */
 interface CriteriaPosition {
   where: string
   depth: number
-  /** references and inverse fields that lead here */
-  steps: number
+  /** number of relations that lead here */
+  relationCount: number
 }
 
 /** Operators that ask about the records behind a reference or an inverse field. */
@@ -85,9 +86,9 @@ const RELATED = ['some', 'none', 'count']
 const IN: OperatorUse = { operator: findOperator('in'), not: false }
 
 /** Operators that take a list of values. */
-export const LIST_WORDS: readonly string[] = [
-  ...[...BODY_WORDS].filter(([, { operator }]) => operator.takes === 'many').map(([word]) => word),
-  ...ID_WORDS,
+export const LIST_OPERATORS: readonly string[] = [
+  ...[...BODY_OPERATORS].filter(([, { operator }]) => operator.takes === 'many').map(([name]) => name),
+  ...ID_OPERATORS,
 ]
 
 class CriteriaParser {
@@ -103,7 +104,7 @@ class CriteriaParser {
   group(
     { operator, criteria = [], ...others }: Group & object,
     context: Context,
-    { where, depth, steps }: CriteriaPosition,
+    { where, depth, relationCount }: CriteriaPosition,
   ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
     refuseOthers(where, others)
@@ -117,69 +118,86 @@ class CriteriaParser {
     // An empty group is no condition.
     const filters = criteria.flatMap(
       (criterion, index) =>
-        this.criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth, steps }) ?? [],
+        this.criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth, relationCount }) ?? [],
     )
     if (filters.length === 0) return undefined
     if (operator === 'or') return { any: filters }
     return operator === 'not' ? { not: { all: filters } } : { all: filters }
   }
 
-  criterion(criterion: unknown, context: Context, { where, depth, steps }: CriteriaPosition): Filter | undefined {
+  criterion(
+    criterion: unknown,
+    context: Context,
+    { where, depth, relationCount }: CriteriaPosition,
+  ): Filter | undefined {
     if (!isObject(criterion)) throw badRequest(`${where} must be an object.`)
-    if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
+    if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, relationCount })
     const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
     if (typeof fieldName !== 'string') throw badRequest(`${where}.fieldName must be a text.`)
-    const word = ID_WORDS.find((one) => one === operator)
+    const idOperator = ID_OPERATORS.find((one) => one === operator)
     // "none" also takes criteria.
-    if (word && (word !== 'none' || Object.hasOwn(parts, 'value')))
-      return this.#ids(fieldName, word, parts, context, { where, depth, steps })
+    if (idOperator && (idOperator !== 'none' || Object.hasOwn(parts, 'value')))
+      return this.#ids(fieldName, idOperator, parts, context, { where, depth, relationCount })
     if (RELATED.includes(operator as string))
-      return this.#related(fieldName, operator as string, parts, context, { where, depth, steps })
+      return this.#related(fieldName, operator as string, parts, context, { where, depth, relationCount })
     const { value, value2, ...others } = parts
     refuseOthers(where, others)
     const asked = operatorNamed(`${where}.operator`, operator, [
-      ...BODY_WORDS.keys(),
-      ...new Set([...RELATED, ...ID_WORDS]),
+      ...BODY_OPERATORS.keys(),
+      ...new Set([...RELATED, ...ID_OPERATORS]),
     ])
     const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
-    requireFew(steps + resolved.steps.length)
+    requireFew(relationCount + resolved.relations.length)
     return comparePath(`${where}.fieldName`, resolved, asked, this.#operands(asked, where, value, value2))
   }
 
-  /** Parses a criterion about the records that a step leads to: some of them, none of them, or their number. */
+  /** Parses a criterion about the records that a relation leads to: some of them, none of them, or their number. */
   #related(
     path: string,
     operator: string,
-    parts: Row,
+    parts: JsonObject,
     context: Context,
     { where, depth, ...place }: CriteriaPosition,
   ): Filter {
     const { criteria, is = '=', value, value2 } = parts
     refuseOthers(where, without(parts, operator === 'count' ? ['criteria', 'is', 'value', 'value2'] : ['criteria']))
-    const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
-    const step = ownStep(`${where}.fieldName`, field, model)
-    const inner = { ...context, model: targetModel(step, context.models) }
+    const { relations, field, model } = resolvePath(`${where}.fieldName`, path, context)
+    const relation = requireRelation(`${where}.fieldName`, field, model)
+    const inner = { ...context, model: targetModel(relation, context.models) }
     if (depth >= MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
-    requireFew(place.steps + steps.length + 1)
+    requireFew(place.relationCount + relations.length + 1)
     this.#count += 1
-    const at = { where: `${where}.criteria`, depth: depth + 1, steps: place.steps + steps.length + 1 }
+    const at = {
+      where: `${where}.criteria`,
+      depth: depth + 1,
+      relationCount: place.relationCount + relations.length + 1,
+    }
     const matching = criteria === undefined ? undefined : this.criterion(criteria, inner, at)
-    if (operator === 'some') return throughSteps(steps, { step, matching })
-    if (operator === 'none') return throughSteps(steps, { not: { step, matching } })
-    const asked = operatorNamed(`${where}.is`, is, [...BODY_WORDS.keys()])
-    return throughSteps(steps, compareCount(step, matching, asked, this.#operands(asked, where, value, value2)))
+    if (operator === 'some') return throughRelations(relations, { relation, matching })
+    if (operator === 'none') return throughRelations(relations, { not: { relation, matching } })
+    const asked = operatorNamed(`${where}.is`, is, [...BODY_OPERATORS.keys()])
+    return throughRelations(
+      relations,
+      compareCount(relation, matching, asked, this.#operands(asked, where, value, value2)),
+    )
   }
 
-  /** Parses a criterion about the ids of the records that a step leads to. */
-  #ids(path: string, word: IdWord, parts: Row, context: Context, { where, ...place }: CriteriaPosition): Filter {
+  /** Parses a criterion about the ids of the records that a relation leads to. */
+  #ids(
+    path: string,
+    idOperator: IdOperator,
+    parts: JsonObject,
+    context: Context,
+    { where, ...place }: CriteriaPosition,
+  ): Filter {
     const { value, ...others } = parts
     refuseOthers(where, others)
-    const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
-    const step = ownStep(`${where}.fieldName`, field, model)
-    if (!leadsToSeveral(step))
+    const { relations, field, model } = resolvePath(`${where}.fieldName`, path, context)
+    const relation = requireRelation(`${where}.fieldName`, field, model)
+    if (!isToMany(relation))
       throw badRequest(`${where}.operator: "${field}" refers to one record. Use "in" or "notIn".`)
-    requireFew(place.steps + steps.length + 1)
-    return throughSteps(steps, compareIds(step, word, this.#operands(IN, where, value, undefined)))
+    requireFew(place.relationCount + relations.length + 1)
+    return throughRelations(relations, compareIds(relation, idOperator, this.#operands(IN, where, value, undefined)))
   }
 
   #operands(asked: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {
@@ -199,27 +217,27 @@ function requireUserValue(where: string, value: unknown): void {
     throw badRequest(`${where}: "${value}" must be $user, the username, or $user.NAME, an attribute of the user.`)
 }
 
-function requireFew(steps: number): void {
-  if (steps > MAX_STEPS_IN_A_ROW)
-    throw badRequest(`The criteria follow more than ${MAX_STEPS_IN_A_ROW} references one after the other.`)
+function requireFew(relationCount: number): void {
+  if (relationCount > MAX_RELATIONS)
+    throw badRequest(`The criteria follow more than ${MAX_RELATIONS} references one after the other.`)
 }
 
-type Row = Record<string, unknown>
+type JsonObject = Record<string, unknown>
 
-const without = (row: Row, names: string[]): Row =>
+const without = (row: JsonObject, names: string[]): JsonObject =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
-function refuseOthers(where: string, others: Row): void {
+function refuseOthers(where: string, others: JsonObject): void {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
     throw badRequest(`${where} has an unknown part "${unknown}".${explainForeignPart(unknown)}`)
 }
 
 function operatorNamed(where: string, operator: unknown, known: string[]): OperatorUse {
-  const word = typeof operator === 'string' ? operator : ''
-  const asked = BODY_WORDS.get(word)
+  const operatorName = typeof operator === 'string' ? operator : ''
+  const asked = BODY_OPERATORS.get(operatorName)
   if (asked) return asked
-  throw badRequest(`${where} must be one of ${known.join(' ')}.${didYouMean(word, known)}`)
+  throw badRequest(`${where} must be one of ${known.join(' ')}.${didYouMean(operatorName, known)}`)
 }
 
 function givenIn({ operator: { takes } }: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {

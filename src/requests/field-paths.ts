@@ -19,7 +19,7 @@ import {
   MAX_EXPAND,
   MAX_SORT_KEYS,
   MAX_STEPS,
-  type PathStep,
+  type Relation,
   type SortKey,
 } from './query.ts'
 
@@ -51,15 +51,15 @@ export function textFields(where: string, model: Model): Field[] {
 
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
 export function followPath(where: string, path: string, context: Context): { through: Field[]; field: Field } {
-  const { steps, field, model } = resolvePath(where, path, context)
-  const several = steps.find(leadsToSeveral)
+  const { relations, field, model } = resolvePath(where, path, context)
+  const several = relations.find(isToMany)
   if (several) throw badRequest(`${where}: "${path}" leads to several records, by "${several.name}".`)
-  return { through: steps as Field[], field: ownField(where, field, model) }
+  return { through: relations as Field[], field: ownField(where, field, model) }
 }
 
-/** The steps of a path before its last name, which is not looked at, and the model that they lead to. */
+/** The relations of a path before its last name, which is not looked at, and the model that they lead to. */
 export interface ResolvedPath {
-  steps: PathStep[]
+  relations: Relation[]
   field: string
   model: Model
 }
@@ -67,35 +67,35 @@ export interface ResolvedPath {
 export function resolvePath(where: string, path: string, { model, models }: Context): ResolvedPath {
   const names = path.split('.')
   if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
-  const steps: PathStep[] = []
+  const relations: Relation[] = []
   let at = model
   for (const name of names.slice(0, -1)) {
-    const step = ownStep(where, name, at)
-    steps.push(step)
-    at = targetModel(step, models)
+    const relation = requireRelation(where, name, at)
+    relations.push(relation)
+    at = targetModel(relation, models)
   }
-  return { steps, field: names.at(-1) as string, model: at }
+  return { relations, field: names.at(-1) as string, model: at }
 }
 
 /** A reference or an inverse field of the model itself. */
-export function ownStep(where: string, name: string, model: Model): PathStep {
-  const step = findInverse(model, name) ?? ownField(where, name, model)
-  if (isInverseStep(step) || fieldReference(step)) return step
+export function requireRelation(where: string, name: string, model: Model): Relation {
+  const relation = findInverse(model, name) ?? ownField(where, name, model)
+  if (isInverseRelation(relation) || fieldReference(relation)) return relation
   throw badRequest(`${where}: "${name}" of ${model.name} is not a reference.`)
 }
 
 /** A field has a type; what is declared as its inverse has none. */
-export const isInverseStep = (step: PathStep): step is Inverse => !('type' in step)
+export const isInverseRelation = (relation: Relation): relation is Inverse => !('type' in relation)
 
-/** Whether a step leads to any number of records, and not to one at most. */
-export const leadsToSeveral = (step: PathStep) => isInverseStep(step) || step.links !== undefined
+/** Whether a relation leads to any number of records, and not to one at most. */
+export const isToMany = (relation: Relation) => isInverseRelation(relation) || relation.links !== undefined
 
-export const targetModel = (step: PathStep, models: Models) =>
-  models.get(isInverseStep(step) ? step.model : (fieldReference(step) as Reference).model) as Model
+export const targetModel = (relation: Relation, models: Models) =>
+  models.get(isInverseRelation(relation) ? relation.model : (fieldReference(relation) as Reference).model) as Model
 
-/** A filter of records from which the steps lead to a record that matches. */
-export const throughSteps = (steps: PathStep[], filter: Filter): Filter =>
-  steps.reduceRight<Filter>((matching, step) => ({ step, matching }), filter)
+/** A filter of records from which the relations lead to a record that matches. */
+export const throughRelations = (relations: Relation[], filter: Filter): Filter =>
+  relations.reduceRight<Filter>((matching, relation) => ({ relation, matching }), filter)
 
 /** Parses sort keys such as `["lastName", "-age", "company.name"]`. */
 export function parseSort(where: string, names: string[] | undefined, context: Context): SortKey[] {
@@ -135,7 +135,7 @@ export function parseExpand(where: string, paths: string[] | undefined, context:
     const names = path.split('.')
     if (names.length > MAX_STEPS) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
     const { field, model } = resolvePath(where, path, context)
-    ownStep(where, field, model)
+    requireRelation(where, field, model)
     return names.map((_, index) => names.slice(0, index + 1).join('.'))
   })
   return [...new Set(wanted)]

@@ -1,12 +1,14 @@
 import { didYouMean } from '../lib/nearest.ts'
 import type { Field } from '../model/model.ts'
 import { createComparison } from './comparison.ts'
-import { BODY_WORDS, type OperatorUse } from './operators.ts'
+import { BODY_OPERATORS, type OperatorUse } from './operators.ts'
 import { badRequest, type Filter } from './query.ts'
 
 const MAX_NESTING = 8
 const MAX_CONDITIONS = 100
-const WORDS = [...BODY_WORDS].filter(([, { operator }]) => operator.takes !== 'pattern').map(([word]) => word)
+const OPERATOR_NAMES = [...BODY_OPERATORS]
+  .filter(([, { operator }]) => operator.takes !== 'pattern')
+  .map(([name]) => name)
 
 /**
  * Parses `having`: criteria as in a search. `fields` are what the answer has, by name, as fields with the type and format of
@@ -39,9 +41,10 @@ function parseCondition(
   const name = String(fieldName)
   const field = fields.get(name)
   if (!field) throw badRequest(`${where}.fieldName: "${name}" is not in the answer.${didYouMean(name, fields.keys())}`)
-  const word = String(operator)
-  if (!WORDS.includes(word)) throw badRequest(`${where}.operator must be one of ${WORDS.join(' ')}.`)
-  const asked = BODY_WORDS.get(word) as OperatorUse
+  const operatorName = String(operator)
+  if (!OPERATOR_NAMES.includes(operatorName))
+    throw badRequest(`${where}.operator must be one of ${OPERATOR_NAMES.join(' ')}.`)
+  const asked = BODY_OPERATORS.get(operatorName) as OperatorUse
   const { takes } = asked.operator
   if (takes === 'many' && !Array.isArray(value)) throw badRequest(`${where}.value must be an array.`)
   const given = takes === 'many' ? (value as unknown[]) : takes === 'two' ? [value, value2] : [value]

@@ -8,10 +8,10 @@ export interface Operator {
   takes: 'none' | 'one' | 'two' | 'many' | 'pattern'
   /** what an index can find for it: a single value, or a range */
   finds?: 'value' | 'range'
-  /** its words after a field's name in a query string; equality needs none */
+  /** its names after a field's name in a query string; equality needs none */
   parameter: { is?: string; not?: string }
   meaning: { is?: string; not?: string }
-  /** its words in the body of a search */
+  /** its names in the body of a search */
   body: { is: string; not?: string }
 }
 
@@ -88,7 +88,7 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'isSet',
     takes: 'none',
-    // In a query string the word is `null`, with the value true or false instead of an opposite.
+    // In a query string its name is `null`, with the value true or false instead of an opposite.
     parameter: { is: 'null' },
     meaning: { is: '`true`: is not set; `false`: is set.' },
     body: { is: 'notNull', not: 'isNull' },
@@ -101,14 +101,14 @@ export interface OperatorUse {
   not: boolean
 }
 
-/** The operators' words in query strings and in search bodies. */
-export const PARAMETER_WORDS = operatorWords((operator) => operator.parameter)
-export const BODY_WORDS = operatorWords((operator) => operator.body)
+/** The operators by their names in query strings and in search bodies. */
+export const PARAMETER_OPERATORS = operatorsBy((operator) => operator.parameter)
+export const BODY_OPERATORS = operatorsBy((operator) => operator.body)
 
-function operatorWords(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, OperatorUse> {
+function operatorsBy(textsOf: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, OperatorUse> {
   return new Map(
     OPERATORS.flatMap((operator): [string, OperatorUse][] => {
-      const { is, not } = words(operator)
+      const { is, not } = textsOf(operator)
       return [
         ...(is === undefined ? [] : [[is, { operator, not: false }] satisfies [string, OperatorUse]]),
         ...(not === undefined ? [] : [[not, { operator, not: true }] satisfies [string, OperatorUse]]),

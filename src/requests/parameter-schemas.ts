@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type Field, isScalar, type Model, type Models, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
-import { ID_WORDS } from './comparison.ts'
-import { BODY_WORDS, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
+import { ID_OPERATORS } from './comparison.ts'
+import { BODY_OPERATORS, type OperatorUse, PARAMETER_OPERATORS } from './operators.ts'
 import { AS_PARAMETER, hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 
@@ -149,14 +149,14 @@ function usualWords(field: Field): string[] {
 }
 
 /** Filters by a field: equality, and these operators. */
-function fieldParameters(path: string, field: Field, words: string[]) {
+function fieldParameters(path: string, field: Field, operatorNames: string[]) {
   return [
     ...(isScalar(field) ? [[path, Type.Unsafe({ type: field.type })] as const] : []),
-    ...words.map((word) => {
-      const { takes } = (PARAMETER_WORDS.get(word) as OperatorUse).operator
+    ...operatorNames.map((operatorName) => {
+      const { takes } = (PARAMETER_OPERATORS.get(operatorName) as OperatorUse).operator
       // Lists, and two values, are texts.
       const type = takes === 'one' ? field.type : takes === 'none' ? 'boolean' : 'string'
-      return [`${path}[${word}]`, Type.Unsafe({ type })] as const
+      return [`${path}[${operatorName}]`, Type.Unsafe({ type })] as const
     }),
   ]
 }
@@ -170,8 +170,8 @@ function referredParameters({ name, reference }: Field, models: Models) {
   return known.flatMap((field) => fieldParameters(`${name}.${field.name}`, field, isPlainText(field) ? ['like'] : []))
 }
 
-const OPERATOR_WORDS = [...PARAMETER_WORDS]
-  .map(([word, { operator, not }]) => `\`${word}\`: ${operator.meaning[not ? 'not' : 'is']}`)
+const OPERATOR_TEXTS = [...PARAMETER_OPERATORS]
+  .map(([name, { operator, not }]) => `\`${name}\`: ${operator.meaning[not ? 'not' : 'is']}`)
   .join(' ')
 
 /** The filters that are not listed one by one. */
@@ -181,12 +181,12 @@ export const Filters = Type.Unsafe({
   'x-serialised': { style: 'form', explode: true },
   type: 'object',
   additionalProperties: { type: 'string' },
-  description: `Filters that are not listed, each a parameter of its own: any operator (\`name[gt]=M\`), and up to three references or inverse fields (\`company.country.name=Norway\`, \`people.age[gte]=18\`). Operators: ${OPERATOR_WORDS}`,
+  description: `Filters that are not listed, each a parameter of its own: any operator (\`name[gt]=M\`), and up to three references or inverse fields (\`company.country.name=Norway\`, \`people.age[gte]=18\`). Operators: ${OPERATOR_TEXTS}`,
 })
 
 /** Filters by the records that a field leads to. */
 const linkParameters = (name: string) => [
-  ...ID_WORDS.map((word) => [`${name}[${word}]`, Type.String()] as const),
+  ...ID_OPERATORS.map((operatorName) => [`${name}[${operatorName}]`, Type.String()] as const),
   [`${name}[count]`, Type.Integer({ minimum: 0 })] as const,
 ]
 
@@ -218,7 +218,7 @@ export const SearchBodySchema = Type.Object(
     data: Type.Optional(
       Type.Unsafe<object>({
         type: 'object',
-        description: `Criteria, which may be nested. Operators: ${[...BODY_WORDS.keys()].join(' ')}.`,
+        description: `Criteria, which may be nested. Operators: ${[...BODY_OPERATORS.keys()].join(' ')}.`,
         examples: [{ operator: 'and', criteria: [{ fieldName: 'id', operator: '>', value: 0 }] }],
       }),
     ),

@@ -1,21 +1,28 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { FIND_PARAMETERS } from '../model/find-parameters.ts'
 import { findInverse, type Model, visibleField } from '../model/model.ts'
-import { compareCount, compareIds, comparePath, createComparison, ID_WORDS, type RawOperands } from './comparison.ts'
 import {
-  leadsToSeveral,
+  compareCount,
+  compareIds,
+  comparePath,
+  createComparison,
+  ID_OPERATORS,
+  type RawOperands,
+} from './comparison.ts'
+import {
+  isToMany,
   ownField,
-  ownStep,
   parseExpand,
   parseFields,
   parseSort,
+  requireRelation,
   resolvePath,
   targetModel,
   textFields,
-  throughSteps,
+  throughRelations,
 } from './field-paths.ts'
 import { explainForeignParameter } from './foreign-names.ts'
-import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
+import { findOperator, type OperatorUse, PARAMETER_OPERATORS } from './operators.ts'
 import {
   badRequest,
   type Context,
@@ -23,14 +30,14 @@ import {
   type Filter,
   MAX_CRITERIA,
   MAX_LIMIT,
-  type PathStep,
+  parseWholeNumber,
   type Query,
+  type Relation,
   type Selection,
-  wholeNumber,
 } from './query.ts'
 import { parseTextSearch } from './text-search.ts'
 
-export type Parameters = Record<string, unknown>
+export type QueryParameters = Record<string, unknown>
 
 const EQUALS: OperatorUse = { operator: findOperator('eq'), not: false }
 const CONTAINS: OperatorUse = { operator: findOperator('like'), not: false }
@@ -38,7 +45,7 @@ const CONTAINS: OperatorUse = { operator: findOperator('like'), not: false }
 export const SEARCH_ALL = '*[like]'
 
 /** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
-export function parseParameters(parameters: Parameters, context: Context): Query {
+export function parseParameters(parameters: QueryParameters, context: Context): Query {
   const isSearch = hasParameter(TEXT_PARAMETER, context.model)
   const groups = hasParameter(OR_PARAMETER, context.model) ? parseGroups(parameters[OR_PARAMETER]) : []
   const others = [
@@ -57,11 +64,11 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     ...groups.map((group) => ({ any: group.flatMap((filter) => parseFilters([filter], context, IN_OR)) })),
   ]
   const after = singleValue(parameters, 'after')
-  const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
+  const offset = parseWholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
   if (after !== undefined && offset !== undefined) throw badRequest('"after" and "offset" exclude each other.')
   return {
     offset: offset ?? 0,
-    limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
+    limit: parseWholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after,
     ...parseSelection(parameters, context),
     sort: parseSort('"sort"', list(parameters, 'sort'), context),
@@ -96,7 +103,7 @@ function parseGroups(given: unknown): GivenFilter[][] {
 }
 
 /** Parses `fields` and `expand`. */
-export function parseSelection(parameters: Parameters, context: Context): Selection {
+export function parseSelection(parameters: QueryParameters, context: Context): Selection {
   const fields = list(parameters, 'fields')
   return {
     fields: fields && parseFields('"fields"', fields, context.model),
@@ -105,20 +112,20 @@ export function parseSelection(parameters: Parameters, context: Context): Select
 }
 
 /** The value of a filter, which may be given only once. A name that is unknown is reported first. */
-function filterValue(parameters: Parameters, name: string, model: Model): string {
+function filterValue(parameters: QueryParameters, name: string, model: Model): string {
   refuseHabit(name, model)
   return singleValue(parameters, name) as string
 }
 
 /** The value of a parameter, which may be given only once. */
-function singleValue(parameters: Parameters, name: string): string | undefined {
+function singleValue(parameters: QueryParameters, name: string): string | undefined {
   const value = parameters[name]
   if (value === undefined || typeof value === 'string') return value
   const hint = FIND_PARAMETERS.includes(name) ? '' : ` For several values, use ${name.replace(/\[.*/s, '')}[in]=a,b.`
   throw badRequest(`The query parameter "${name}" must be given once.${hint}`)
 }
 
-function list(parameters: Parameters, name: string): string[] | undefined {
+function list(parameters: QueryParameters, name: string): string[] | undefined {
   return singleValue(parameters, name)
     ?.split(',')
     .map((item) => item.trim())
@@ -140,7 +147,7 @@ interface GivenFilter {
 
 /** Filters through the same inverse field, whose names go on behind it. */
 interface Related {
-  steps: PathStep[]
+  relations: Relation[]
   rest: GivenFilter[]
   context: Context
 }
@@ -152,26 +159,26 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
   for (const { name, text, fullName = name } of given) {
     const where = `${place}"${fullName}"`
     refuseHabit(name, context.model)
-    const { path, word } = parseName(where, name)
-    const { steps } = resolvePath(where, path, context)
-    const last = steps.findIndex(leadsToSeveral) + 1
+    const { path, operatorName } = parseName(where, name)
+    const { relations } = resolvePath(where, path, context)
+    const last = relations.findIndex(isToMany) + 1
     if (last === 0) {
-      filters.push(parseFilter({ where, name, path, word, text }, context))
+      filters.push(parseFilter({ where, name, path, operatorName, text }, context))
       continue
     }
     const names = path.split('.')
     const key = names.slice(0, last).join('.')
-    const target = targetModel(steps[last - 1] as PathStep, context.models)
+    const target = targetModel(relations[last - 1] as Relation, context.models)
     const group = related.get(key) ?? {
-      steps: steps.slice(0, last),
+      relations: relations.slice(0, last),
       rest: [],
       context: { ...context, model: target },
     }
     related.set(key, group)
     group.rest.push({ name: name.slice(key.length + 1), text, fullName })
   }
-  for (const { steps, rest, context: inner } of related.values())
-    filters.push(throughSteps(steps, { all: parseFilters(rest, inner, place) }))
+  for (const { relations, rest, context: inner } of related.values())
+    filters.push(throughRelations(relations, { all: parseFilters(rest, inner, place) }))
   return filters
 }
 
@@ -194,22 +201,22 @@ function splitList(text: string): string[] {
   return values
 }
 
-function parseName(where: string, name: string): { path: string; word: string | undefined } {
-  if (name === SEARCH_ALL) return { path: name, word: undefined }
+function parseName(where: string, name: string): { path: string; operatorName: string | undefined } {
+  if (name === SEARCH_ALL) return { path: name, operatorName: undefined }
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
   if (!match) throw badRequest(`${where} is not a field, nor a field with an operator such as age[gte].`)
-  return { path: match[1] as string, word: match[2] }
+  return { path: match[1] as string, operatorName: match[2] }
 }
 
 interface ParsedName {
   where: string
   name: string
   path: string
-  word: string | undefined
+  operatorName: string | undefined
   text: string
 }
 
-/** Words such as `count` and `count][gte`, of `people[count]=0` and `people[count][gte]=5`. */
+/** Operators such as `count` and `count][gte`, of `people[count]=0` and `people[count][gte]=5`. */
 const COUNT = /^count(?:\]\[(.*))?$/
 
 /** Whether a field leads to any number of records. */
@@ -217,32 +224,32 @@ const hasSeveral = (model: Model, name: string) =>
   findInverse(model, name) !== undefined || visibleField(model, name)?.links !== undefined
 
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
-function parseFilter({ where, name, path, word, text }: ParsedName, context: Context): Filter {
+function parseFilter({ where, name, path, operatorName, text }: ParsedName, context: Context): Filter {
   if (name === SEARCH_ALL) return likeAnyText(where, text, context)
   const resolved = resolvePath(where, path, context)
-  const counted = COUNT.exec(word ?? '')
+  const counted = COUNT.exec(operatorName ?? '')
   const isSeveral = hasSeveral(resolved.model, resolved.field)
-  const idWord = isSeveral ? ID_WORDS.find((one) => one === word) : undefined
-  if (idWord) {
+  const idOperator = isSeveral ? ID_OPERATORS.find((one) => one === operatorName) : undefined
+  if (idOperator) {
     const values = text.split(',').map((value) => ({ name: '', value }))
-    const step = ownStep(where, resolved.field, resolved.model)
-    return throughSteps(resolved.steps, compareIds(step, idWord, { where, values, isText: true }))
+    const relation = requireRelation(where, resolved.field, resolved.model)
+    return throughRelations(resolved.relations, compareIds(relation, idOperator, { where, values, isText: true }))
   }
   const isCount = counted !== null && isSeveral
-  const operatorWord = isCount ? counted[1] : word
-  const asked = operatorWord === undefined ? EQUALS : PARAMETER_WORDS.get(operatorWord)
+  const comparedBy = isCount ? counted[1] : operatorName
+  const asked = comparedBy === undefined ? EQUALS : PARAMETER_OPERATORS.get(comparedBy)
   // A wrong field is told before a wrong operator.
   if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
-  const known = [...PARAMETER_WORDS.keys(), ...(isSeveral ? ID_WORDS : [])]
+  const known = [...PARAMETER_OPERATORS.keys(), ...(isSeveral ? ID_OPERATORS : [])]
   if (!asked)
     throw badRequest(
-      `${where} has an unknown operator "${operatorWord}".${didYouMean(operatorWord as string, known)} Operators are ${known.join(', ')}.`,
+      `${where} has an unknown operator "${comparedBy}".${didYouMean(comparedBy as string, known)} Operators are ${known.join(', ')}.`,
     )
   const compare = (use: OperatorUse, given: RawOperands) =>
     isCount
-      ? throughSteps(
-          resolved.steps,
-          compareCount(ownStep(where, resolved.field, resolved.model), undefined, use, given),
+      ? throughRelations(
+          resolved.relations,
+          compareCount(requireRelation(where, resolved.field, resolved.model), undefined, use, given),
         )
       : comparePath(where, resolved, use, given, FIND_PARAMETERS)
   const { takes } = asked.operator

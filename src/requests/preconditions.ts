@@ -55,7 +55,7 @@ export function refuseIfMatch({ 'if-match': ifMatch }: { 'if-match'?: string | u
 }
 
 /** Runs a create. With `If-None-Match: *`, a unique value that is taken is answered with 412 instead of 409. */
-export async function asNewOnly<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
+export async function createOnlyIfNew<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -107,7 +107,7 @@ export const isVersion = (value: unknown): value is number => Number.isSafeInteg
 export const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
 
 /** Runs `work`. If the version came from `If-Match`, a version conflict is answered with 412 instead of 409. */
-export async function asPreconditionFailed<Result>(
+export async function withPreconditionStatus<Result>(
   matched: number | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {

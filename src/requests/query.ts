@@ -40,16 +40,16 @@ export interface SortKey {
 
 export type Filter = Comparison | RelatedFilter | { all: Filter[] } | { any: Filter[] } | { not: Filter }
 
-/** A step from a record to others: a field that refers to one or to several, or the inverse of one. */
-export type PathStep = Field | Inverse
+/** A relation of a record to others: a field that refers to one or to several, or the inverse of one. */
+export type Relation = Field | Inverse
 
-/** Matches records of which a step leads to at least one record that matches, or to such a number of them. */
+/** Matches records of which a relation leads to at least one record that matches, or to such a number of them. */
 export interface RelatedFilter {
-  step: PathStep
+  relation: Relation
   matching?: Filter | undefined
   /** a comparison of the number of matching records */
   count?: Comparison | undefined
-  /** the step leads to one of these, or to all of them */
+  /** the relation leads to one of these, or to all of them */
   ids?: { values: number[]; isAll: boolean } | undefined
 }
 
@@ -98,7 +98,11 @@ export function allowOnly(known: string[], parameters: Record<string, unknown>):
 }
 
 /** A parameter that is a whole number from 0 to `maximum`; undefined if it is not given. */
-export function wholeNumber(parameters: Record<string, unknown>, name: string, maximum: number): number | undefined {
+export function parseWholeNumber(
+  parameters: Record<string, unknown>,
+  name: string,
+  maximum: number,
+): number | undefined {
   const text = parameters[name]
   if (text === undefined) return undefined
   if (typeof text === 'string' && /^\d{1,16}$/.test(text) && Number(text) <= maximum) return Number(text)
@@ -106,7 +110,7 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
 }
 
 /** A parameter that is `true` or `false`; false if it is not given. */
-export function isAsked(parameters: Record<string, unknown>, name: string): boolean {
+export function parseFlag(parameters: Record<string, unknown>, name: string): boolean {
   const value = parameters[name] ?? 'false'
   if (value !== 'true' && value !== 'false') throw badRequest(`The query parameter "${name}" must be true or false.`)
   return value === 'true'

@@ -56,6 +56,6 @@ export function helpfulIndex({ filter, sort }: Query): string[] {
 
 /** The comparisons that every found record meets; an index does not help with those inside `any` and `not`. */
 function comparisonsIn(filter: Filter | undefined): Comparison[] {
-  if (!filter || 'any' in filter || 'not' in filter || 'step' in filter) return []
+  if (!filter || 'any' in filter || 'not' in filter || 'relation' in filter) return []
   return 'all' in filter ? filter.all.flatMap(comparisonsIn) : [filter]
 }

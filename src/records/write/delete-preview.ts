@@ -25,7 +25,7 @@ export interface DeletePreview {
   hidden: number
 }
 
-const OPERATIONS = { cascade: 'delete', clear: 'clear', restrict: 'restrict' } as const
+const DELETE_EFFECTS = { cascade: 'delete', clear: 'clear', restrict: 'restrict' } as const
 
 const MAX_RECORDS = 100_000
 /** More than so many ids have. */
@@ -140,7 +140,7 @@ function summary(found: Referring[]): DeletePreview {
   const counted = new Set<string>()
   let hidden = 0
   for (const { model, field, id, isSeen } of found) {
-    const operation = OPERATIONS[fieldReference(field)?.onDelete as keyof typeof OPERATIONS]
+    const operation = DELETE_EFFECTS[fieldReference(field)?.onDelete as keyof typeof DELETE_EFFECTS]
     const key = operation === 'delete' ? `delete ${model.name} ${id}` : `${operation} ${model.name} ${field.name} ${id}`
     if (counted.has(key)) continue
     counted.add(key)
