@@ -123,7 +123,7 @@ const Page = component(
 )
 
 /** The body with the criteria of the model, for the document. */
-const describedBody = ({ name }: Model) =>
+const bodyDocs = ({ name }: Model) =>
   Type.Object(
     { ...Body.properties, data: Type.Optional(Type.Unsafe(componentRef(componentsNamed(name).criteria))) },
     { additionalProperties: false },
@@ -141,7 +141,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],
   }
-  const described = (operation: 'aggregate' | 'searchAggregate') => ({
+  const operationSchema = (operation: 'aggregate' | 'searchAggregate') => ({
     ...describeOperation(model, operation),
     response: { 200: Page },
   })
@@ -150,7 +150,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     method: 'GET',
     url: '/aggregate',
     config,
-    schema: { ...described('aggregate'), querystring: AggregateParameters },
+    schema: { ...operationSchema('aggregate'), querystring: AggregateParameters },
     handler: async ({ query, user }, reply) => {
       const { context, records } = visibleModelFor(user)
       const asked = parseAggregateParameters(query, context)
@@ -161,8 +161,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   app.route<{ Body: AggregateBody }>({
     method: 'POST',
     url: '/aggregate',
-    config: { ...config, body: 'search', described: { body: describedBody(model), answer: Page } },
-    schema: { ...described('searchAggregate'), body: Body },
+    config: { ...config, body: 'search', docs: { body: bodyDocs(model), answer: Page } },
+    schema: { ...operationSchema('searchAggregate'), body: Body },
     handler: async ({ body, user }, reply) => {
       const { context, records } = visibleModelFor(user)
       const asked = parseAggregateBody(body, context)

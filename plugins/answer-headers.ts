@@ -19,9 +19,9 @@ declare module 'fastify' {
   }
   interface FastifyReply {
     /** The answer to a request that wrote a record: its ETag, and with `Prefer: return=minimal` only id and version. */
-    written<More extends object>(record: Written, more?: More): object
+    answerWrite<More extends object>(record: Written, more?: More): object
     /** The answer with a page, and the address of the next one in `Link`. */
-    page<Page extends { next?: string | undefined }>(page: Page): { status: 0 } & Page
+    answerPage<Page extends { next?: string | undefined }>(page: Page): { status: 0 } & Page
   }
 }
 
@@ -38,13 +38,13 @@ async function answerHeaders(app: FastifyInstance) {
     )
   })
 
-  app.decorateReply('page', function (page) {
+  app.decorateReply('answerPage', function (page) {
     const link = nextLink(this.request.url, page.next)
     if (link) this.header('link', link)
     return { status: 0, ...page }
   })
 
-  app.decorateReply('written', function (record, more) {
+  app.decorateReply('answerWrite', function (record, more) {
     const { id, version } = record
     this.header('etag', toETag(version))
     if (!prefersMinimal(this.request.headers.prefer)) return { ...success(record), ...more }

@@ -64,7 +64,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.decorateRequest('refreshUser', function () {
-    if (this.bearer) return tokens.userOf(this.bearer)
+    if (this.bearer) return tokens.currentUser(this.bearer)
     return findSessionUser(app.storage, app.config, sessionKey(this.session.sessionId))
   })
 
@@ -85,7 +85,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   /** Authenticates a request by its token. */
   async function authenticateToken(request: FastifyRequest, token: string): Promise<void> {
     const { config } = request.routeOptions
-    request.bearer = await tokens.bearerOf(token)
+    request.bearer = await tokens.findBearer(token)
     request.user = request.bearer?.user as User
     if (request.bearer?.readOnly && mayChange(request.method, config))
       throw new Failure('FORBIDDEN', 'This token may only read.')
@@ -109,7 +109,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         public: true,
         failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'],
-        described: { answer: SuccessSchema(Person), headers: ['Set-Cookie'] },
+        docs: { answer: SuccessSchema(Person), headers: ['Set-Cookie'] },
       },
       schema: {
         tags,

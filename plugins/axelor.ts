@@ -18,7 +18,7 @@ import { badRequest } from '../src/requests/query.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** whether only clients of another system use the route: API.md describes it, and not the OpenAPI document */
-    undescribed?: boolean
+    undocumented?: boolean
   }
 }
 
@@ -56,7 +56,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   await yieldToOthers()
   const visibleModelFor = app.visibleModel(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
-  const read = { undescribed: true, access: { model, operation: 'read' as const } }
+  const read = { undocumented: true, access: { model, operation: 'read' as const } }
 
   app.route<{ Params: QueryParameters; Body: Static<typeof FetchBody> }>({
     method: 'POST',
@@ -101,7 +101,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   app.route<{ Body: Static<typeof SaveBody> }>({
     method: 'POST',
     url: '',
-    config: { undescribed: true },
+    config: { undocumented: true },
     schema: { body: SaveBody, response },
     handler: async ({ body: { data, records }, user }) => {
       if ((data === undefined) === (records === undefined))
@@ -116,7 +116,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   app.route<{ Body: Static<typeof RemoveBody> }>({
     method: 'POST',
     url: '/removeAll',
-    config: { undescribed: true },
+    config: { undocumented: true },
     schema: { body: RemoveBody, response },
     handler: async ({ body: { records }, user }) => {
       await batchFor(user).write(

@@ -46,7 +46,7 @@ async function batch(app: FastifyInstance) {
         'REFERENCE_VIOLATION',
         'FIND_TOO_SLOW',
       ],
-      describedOf: batchDocs,
+      docsFor: batchDocs,
     },
     schema: {
       tags: ['batch'],
@@ -60,7 +60,7 @@ async function batch(app: FastifyInstance) {
     handler: async ({ body, user, headers }, reply) => {
       refuseIfMatch(headers)
       if (!body.preview) return success(...(await batchFor(user).write(body.data, user)))
-      const targets = await batchFor(user).deletedBy(body.data, user)
+      const targets = await batchFor(user).findDeleteTargets(body.data, user)
       return { status: 0, ...(await preview(targets, new HttpCaller(user, reply.raw))) }
     },
   })

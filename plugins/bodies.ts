@@ -10,7 +10,7 @@ import { addressGroup } from '../src/lib/address-group.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
-import { boundFaults, newAjv } from '../src/model/ajv.ts'
+import { boundFaults, createAjv } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/types-only.ts'
@@ -77,7 +77,7 @@ async function bodies(app: FastifyInstance) {
 
   // With 'ignore', "__proto__" is an ordinary key: validation reports it as an unknown field.
   const parse = app.getDefaultJsonParser('ignore', 'ignore')
-  const ajv = newAjv({ verbose: true })
+  const ajv = createAjv({ verbose: true })
 
   app.removeAllContentTypeParsers()
   const parsed = ['application/json', MERGE_PATCH]

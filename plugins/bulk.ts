@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ResumableImport } from '../src/journal/resumable-import.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
-import { requireUnchanged } from '../src/model/access.ts'
+import { requireSameRights } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { component } from '../src/openapi/refs.ts'
@@ -63,7 +63,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config: {
       access: { model, operation: 'read' },
       failures: ['FIND_TOO_SLOW'],
-      described: { answer: { description: 'All of them, of one moment.', content: CONTENT } },
+      docs: { answer: { description: 'All of them, of one moment.', content: CONTENT } },
     },
     schema: {
       ...describeOperation(model, 'export'),
@@ -104,7 +104,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       streamed: true,
       readsBody: true,
       failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT'],
-      described: { content: CONTENT, answer: SuccessSchema(Counts) },
+      docs: { content: CONTENT, answer: SuccessSchema(Counts) },
     },
     schema: {
       ...describeOperation(model, 'import'),
@@ -119,7 +119,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const { records } = visibleModelFor(user)
       const key = importing.dryRun ? undefined : parseIdempotencyKey(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
-      records.requireRight(importing.key, user)
+      records.requireImportRight(importing.key, user)
       const cleanups: (() => void)[] = []
       const importFile = async () => {
         if (key !== undefined) cleanups.push(limits.keys.claim({ username, key }))
@@ -166,7 +166,7 @@ async function* toBytes(
   if (first.done) return
   yield first.value.bytes
   for await (const { bytes } of others) {
-    requireUnchanged(await request.refreshUser(), request.user)
+    requireSameRights(await request.refreshUser(), request.user)
     yield bytes
   }
 }

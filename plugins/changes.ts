@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
-import { unavailable } from '../src/errors.ts'
+import { unavailableFailure } from '../src/errors.ts'
 import {
   createFeed,
   hasOtherRights,
@@ -96,7 +96,7 @@ async function changes(app: FastifyInstance) {
       const limit = parseWholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       // `limit=0` asks for the current position of the feed.
       const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
-      if (given !== undefined) await feed.requireKnown(given, user)
+      if (given !== undefined) await feed.requireChangesSince(given, user)
       const since = given ?? (await firstPosition(user))
       const { changes: found, next, rightsChanges } = await feed.page(user, modelsIn(query, user), since, limit)
       if (hasOtherRights(rightsChanges, user, since)) throw rightsChangedFailure(next)
@@ -111,7 +111,7 @@ async function changes(app: FastifyInstance) {
     url: '/ws/changes/stream',
     config: {
       failures: ['CHANGES_GONE', 'MODEL_NOT_FOUND'],
-      described: { answer: EVENTS },
+      docs: { answer: EVENTS },
     },
     schema: {
       tags,
@@ -127,7 +127,7 @@ async function changes(app: FastifyInstance) {
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
       const since = last === undefined ? await positionIn(query) : lastEvent(last)
-      if (since !== undefined) await feed.requireKnown(since, user)
+      if (since !== undefined) await feed.requireChangesSince(since, user)
       requireRoom(user)
       const { raw } = reply
       // The stream ends when the connection closes, so it needs no chunked encoding.
@@ -136,7 +136,7 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Tells nginx not to buffer the response.
       raw.setHeader('x-accel-buffering', 'no')
-      await app.streams.open({ user, wanted, sink: raw, refreshUser: () => request.refreshUser() }, since)
+      await app.changeStreams.open({ user, wanted, sink: raw, refreshUser: () => request.refreshUser() }, since)
       reply.hijack()
     },
   })
@@ -206,10 +206,11 @@ async function changes(app: FastifyInstance) {
   }
 
   function requireRoom({ username }: User): void {
-    const { streams } = app
-    if (streams.size >= MAX_STREAMS) throw unavailable('There are too many streams. Try again in a while.', 10)
-    if (streams.countOf(username) >= MAX_PER_USER)
-      throw unavailable(`You have ${MAX_PER_USER} streams already. Close some of them.`, 10)
+    const { changeStreams } = app
+    if (changeStreams.size >= MAX_STREAMS)
+      throw unavailableFailure('There are too many streams. Try again in a while.', 10)
+    if (changeStreams.countStreams(username) >= MAX_PER_USER)
+      throw unavailableFailure(`You have ${MAX_PER_USER} streams already. Close some of them.`, 10)
   }
 }
 

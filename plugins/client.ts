@@ -65,7 +65,7 @@ async function client(app: FastifyInstance) {
       method: 'GET',
       url: `/client.${language}`,
       config: {
-        described: {
+        docs: {
           answer: { description: 'The file.', content: { [TYPES[language]]: { schema: { type: 'string' } } } },
         },
       },

@@ -58,7 +58,7 @@ async function collections(app: FastifyInstance) {
   }
 
   function createVisible(seen: Models): VisibleModels {
-    const access = everything.seeing(seen)
+    const access = everything.forVisibleModels(seen)
     const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
     const context: RecordsContext = { ...shared, models: seen, access, unrestrictedRecords }
     const known = new Map<Model, Records>()

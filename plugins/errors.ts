@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { failure, PROBLEM_TYPE, problem } from '../src/envelope.ts'
-import { CHANGING, type Code, Failure, unavailable } from '../src/errors.ts'
+import { CHANGING, type Code, Failure, unavailableFailure } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 import { tableName } from '../src/model/model.ts'
 import { type FaultKind, isFault, StorageFault } from '../src/storage/storage.ts'
@@ -36,7 +36,7 @@ function acceptsProblem(accept: string | undefined): boolean {
   return asked !== undefined && !asked.some((part) => /^q=0(?:\.0*)?$/.test(part))
 }
 
-const BUSY = unavailable(
+const BUSY = unavailableFailure(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
 )
 
@@ -60,7 +60,7 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   ),
   // The client has disconnected and never receives this.
   cancelled: BUSY,
-  'commit-unknown': unavailable(
+  'commit-unknown': unavailableFailure(
     'The connection to the database was lost before the commit was confirmed, so it is unknown whether this was written. Check before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
   ),
 }

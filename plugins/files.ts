@@ -43,7 +43,7 @@ async function routes(app: FastifyInstance) {
     config: {
       streamed: true,
       readsBody: true,
-      described: { content: { [XLSX_TYPE]: {} }, answer: SuccessSchema(FilePreview) },
+      docs: { content: { [XLSX_TYPE]: {} }, answer: SuccessSchema(FilePreview) },
     },
     schema: {
       tags: ['files'],

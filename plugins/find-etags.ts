@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { hasChanged, readState } from '../src/journal/journal-head.ts'
+import { hasChanged, readJournalHead } from '../src/journal/journal-head.ts'
 import { Memo } from '../src/lib/memo.ts'
 import { type PageText, RecentPages } from '../src/lib/recent-pages.ts'
 import { scopeFor, type User } from '../src/model/access.ts'
@@ -62,7 +62,7 @@ async function findEtags(app: FastifyInstance) {
     }
     const recent = pages.get(etag)
     if (recent) return send(recent)
-    const text = this.serialize(this.page(await find())) as string
+    const text = this.serialize(this.answerPage(await find())) as string
     const page = { text, link: this.getHeader('link') as string | undefined }
     pages.keep(etag, page)
     return send(page)
@@ -80,9 +80,9 @@ async function findEtags(app: FastifyInstance) {
   }
 
   app.decorate('findEtag', async ({ name }, users, url, ifNoneMatch) => {
-    const state = withHistory.has(name) ? await readState(storage) : undefined
-    if (state === undefined) return undefined
-    const { newest, epoch } = state
+    const head = withHistory.has(name) ? await readJournalHead(storage) : undefined
+    if (head === undefined) return undefined
+    const { newest, epoch } = head
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
     const rights = [...new Set(users)].map((user) => rightsOf(name, user))
     const content = digest([epoch, files, rights, url])

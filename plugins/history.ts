@@ -52,14 +52,14 @@ async function history(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const described = routeDocs(model)
+  const docs = routeDocs(model)
   const visibleModelFor = app.visibleModel(model)
   const read = { access: { model, operation: 'read' as const } }
 
   app.route<{ Params: QueryParameters; Querystring: QueryParameters }>({
     method: 'GET',
     url: '/:id/history',
-    config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'], described: described.history },
+    config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'], docs: docs.history },
     schema: {
       ...describeOperation(model, 'readHistory'),
       params: IdParameter,
@@ -68,13 +68,13 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      const page = await visibleModelFor(user).records.history(
+      const page = await visibleModelFor(user).records.readHistory(
         parseRecordId(params),
         limit,
         after,
         new HttpCaller(user, reply.raw),
       )
-      return reply.page(page)
+      return reply.answerPage(page)
     },
   })
 
@@ -91,7 +91,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         'REFERENCE_VIOLATION',
         ...CONFLICTS,
       ],
-      described: { body: RestoreBody, answer: described.update.answer },
+      docs: { body: RestoreBody, answer: docs.update.answer },
     },
     schema: {
       ...describeOperation(model, 'restore'),
@@ -109,7 +109,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const version = requireSameVersion(matched, data.version)
       const asked = { ...data, ...(version !== undefined && { version }) }
       const restore = () => records.restore(id, asked, new HttpCaller(user, reply.raw))
-      return reply.written(await withPreconditionStatus(matched, restore))
+      return reply.answerWrite(await withPreconditionStatus(matched, restore))
     },
   })
 
@@ -124,7 +124,9 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return reply.page(await visibleModelFor(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
+      return reply.answerPage(
+        await visibleModelFor(user).records.listDeleted(limit, after, new HttpCaller(user, reply.raw)),
+      )
     },
   })
 

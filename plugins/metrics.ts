@@ -29,7 +29,7 @@ async function metrics(app: FastifyInstance) {
       config: {
         public: true,
         failures: ['LOGIN_REQUIRED', 'FORBIDDEN'],
-        described: { answer: { description: 'Numbers, one per line', content: { 'text/plain': { schema: TEXT } } } },
+        docs: { answer: { description: 'Numbers, one per line', content: { 'text/plain': { schema: TEXT } } } },
       },
       schema: {
         tags: ['health'],
@@ -44,7 +44,7 @@ async function metrics(app: FastifyInstance) {
       for (const model of app.models.values()) records.set(model.name, await createCounter(app.storage, model).total())
       const sessions = await countSessions(app.storage.db, app.config)
       const { newest: changes } = await readBounds(app.storage)
-      const streams = app.streams.size
+      const streams = app.changeStreams.size
       const figures = await app.storage.stats()
       const text = await app.metrics.text({ sessions, records, changes, streams, figures })
       return reply.type(app.metrics.contentType).send(text)

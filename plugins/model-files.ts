@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
-import { Failure, unavailable } from '../src/errors.ts'
+import { Failure, unavailableFailure } from '../src/errors.ts'
 import { loadModels } from '../src/filters/load-models.ts'
 import { withRights } from '../src/filters/rights.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
@@ -26,12 +26,12 @@ import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
 import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.ts'
 import { defineJob } from '../src/storage/storage.ts'
-import type { createReportsOf } from '../src/tables/report.ts'
+import type { createReportsForModel } from '../src/tables/report.ts'
 
-const REPORT = defineJob<Parameters<typeof createReportsOf>[1], Awaited<ReturnType<typeof createReportsOf>>>(
-  import.meta.resolve('../src/tables/report.ts'),
-  'createReportsOf',
-)
+const REPORT = defineJob<
+  Parameters<typeof createReportsForModel>[1],
+  Awaited<ReturnType<typeof createReportsForModel>>
+>(import.meta.resolve('../src/tables/report.ts'), 'createReportsForModel')
 /** How long a save waits for the changed model to be served; a large table takes longer. */
 const SERVED_MS = 10_000
 const Schema = Type.Object({}, { additionalProperties: true, description: 'The content of the file, as JSON.' })
@@ -94,14 +94,14 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
 
   /** Reads the whole folder with another text for one file. */
   const modelsWith = (model: string, text: string) =>
-    loadModels(config.MODELS_DIR, { instead: { file: `${model}.json`, text } })
+    loadModels(config.MODELS_DIR, { override: { file: `${model}.json`, text } })
 
   /** The text of a file as it would be written. Bodies that are nested too deeply do not come this far. */
   const textOf = (schema: object) => `${formatJson(schema)}\n`
 
   /** A folder that cannot be read is no fault of the request. */
   const asUnreadable = (error: unknown): never => {
-    throw unavailable(
+    throw unavailableFailure(
       faultsIn(error)
         .map(({ message }) => message)
         .join(' '),

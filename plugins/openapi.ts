@@ -18,11 +18,11 @@ declare module 'fastify' {
     /** failures of the route, beside those of every route */
     failures?: DocumentedFailure[]
     /** body and answer for the document, where that is more than the schemas for validating and serialising */
-    described?: RouteDocs
+    docs?: RouteDocs
     /** Body and answer for the document, if they depend on the models that the user may use. */
-    describedOf?: (models: DescribedModels) => RouteDocs
+    docsFor?: (models: DescribedModels) => RouteDocs
     /** The query string for the document, if it depends on the fields that the user may know. */
-    querystringOf?: (models: DescribedModels) => JsonSchema
+    querystringFor?: (models: DescribedModels) => JsonSchema
   }
   /** texts for the document */
   interface FastifySchema {
@@ -65,7 +65,7 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 }
 /** Methods that follow from the others, or that OpenAPI 3.1 does not know. */
-const UNDESCRIBED = ['HEAD', 'OPTIONS', 'QUERY']
+const UNDOCUMENTED = ['HEAD', 'OPTIONS', 'QUERY']
 /** Building the document blocks the thread for at most about this long at a time. */
 const PORTION_MS = 5
 /** Documents that are kept: those of users with the same rights are the same. */
@@ -111,7 +111,7 @@ async function openapi(app: FastifyInstance) {
 
   app.addHook('onRoute', (route) => {
     const isDescribed =
-      !UNDESCRIBED.includes(route.method as string) && !route.config?.page && !route.config?.undescribed
+      !UNDOCUMENTED.includes(route.method as string) && !route.config?.page && !route.config?.undocumented
     if (isDescribed) routes.push(toRoute(route))
   })
 
@@ -124,12 +124,12 @@ async function openapi(app: FastifyInstance) {
     description: 'Describes what you may use. Its version and its ETag change when its contents do.',
     headers: IfNoneMatchHeaders,
   }
-  const described: RouteDocs = {
+  const docs: RouteDocs = {
     answer: { type: 'object', additionalProperties: true },
     headers: ['ETag'],
     unchanged: true,
   }
-  app.get('/openapi.json', { schema, config: { described } }, async ({ user, headers }, reply) => {
+  app.get('/openapi.json', { schema, config: { docs } }, async ({ user, headers }, reply) => {
     const { text, version } = await documents.getOrCompute(rolesKey(user), () =>
       collect(documentPieces(describedTo(user)), PORTION_MS).then(joined),
     )
@@ -172,29 +172,29 @@ const headersIn = (schema: RouteOptions['schema']) =>
   (schema?.headers as { properties?: object } | undefined)?.properties
 
 function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
-  const isOnce = !config.public && mayChange(method as string, config)
-  const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY_HEADER) } }
+  const takesIdempotencyKey = !config.public && mayChange(method as string, config)
+  const headers = { properties: { ...headersIn(schema), ...(takesIdempotencyKey && KEY_HEADER) } }
   const codes = new Set<DocumentedFailure>([
     ...GENERAL_FAILURES,
     ...(config.failures ?? []),
     ...(config.public ? [] : SESSION_FAILURES),
     // These apply also to routes without a body schema: an unexpected body is parsed too.
     ...(method === 'GET' ? [] : WRITE_FAILURES),
-    ...(isOnce ? KEY_FAILURES : []),
+    ...(takesIdempotencyKey ? KEY_FAILURES : []),
   ])
   return {
     method: method as string,
     url,
     schema: { ...schema, headers },
     isPublic: config.public === true,
-    isOnce,
+    takesIdempotencyKey,
     model: schema?.tags?.[0],
     operation: config.access?.operation,
     role: config.role,
-    querystringOf: config.querystringOf,
-    describedOf: config.describedOf,
+    querystringFor: config.querystringFor,
+    docsFor: config.docsFor,
     failures: [...codes],
-    described: config.described,
+    docs: config.docs,
   }
 }
 

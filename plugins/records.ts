@@ -58,7 +58,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
-  const described = routeDocs(model)
+  const docs = routeDocs(model)
   const visibleModelFor = app.visibleModel(model)
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: QueryParameters, user: User) =>
@@ -70,8 +70,8 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     config: {
       ...needsRight('read'),
       failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE', 'RECORD_NOT_FOUND'],
-      querystringOf: ({ all }) => findParameters(all.get(model.name) as Model, all),
-      described: described.find,
+      querystringFor: ({ all }) => findParameters(all.get(model.name) as Model, all),
+      docs: docs.find,
     },
     schema: {
       ...describeOperation(model, 'find'),
@@ -87,7 +87,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
       const state = await app.findEtag(model, [request.user, user], url, headers['if-none-match'])
       const find = () => visibleModelFor(user).records.find(query, new HttpCaller(user, reply.raw))
-      if (!state) return reply.page(await find())
+      if (!state) return reply.answerPage(await find())
       reply.header('etag', state.tag)
       return state.isKnown ? reply.code(304).send() : reply.recentPage(state.tag, find)
     },
@@ -106,7 +106,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
         ...needsRight('read'),
         body: 'search',
         failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
-        described: described.search,
+        docs: docs.search,
       },
       schema: { ...describeOperation(model, operation), body: SearchBodySchema, response: page },
       handler: search,
@@ -118,7 +118,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
     config: {
       ...needsRight('read'),
       failures: ['RECORD_NOT_FOUND', 'VERSION_NOT_FOUND', 'FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
-      described: described.read,
+      docs: docs.read,
     },
     schema: {
       ...describeOperation(model, 'read'),
@@ -134,7 +134,12 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const number = parseWholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
-        const past = await records.version(parseRecordId(params), number, selection, new HttpCaller(user, reply.raw))
+        const past = await records.readVersion(
+          parseRecordId(params),
+          number,
+          selection,
+          new HttpCaller(user, reply.raw),
+        )
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
       // No ETag for expanded records: the related records have versions of their own.

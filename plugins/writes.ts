@@ -14,7 +14,7 @@ import { Failure } from '../src/errors.ts'
 import { prepareIdempotent } from '../src/journal/idempotency.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
-import { newAjv } from '../src/model/ajv.ts'
+import { createAjv } from '../src/model/ajv.ts'
 import { explainBody, invalid } from '../src/model/explain.ts'
 import { type Model, visibleField } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
@@ -44,7 +44,7 @@ import { allowOnly, badRequest, parseFlag, parseWholeNumber } from '../src/reque
 const data = Type.Object({})
 const merge = Type.Optional(Type.Boolean())
 const bodyCheck = (properties: TProperties, options = {}) =>
-  newAjv({ verbose: true }).compile(Type.Object(properties, options))
+  createAjv({ verbose: true }).compile(Type.Object(properties, options))
 const checkBody =
   (check: ValidateFunction): FastifySchemaCompiler<unknown> =>
   ({ httpPart }) =>
@@ -100,12 +100,12 @@ interface RouteOptions {
 
 async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDelete }: RouteOptions) {
   await yieldToOthers()
-  const described = routeDocs(model)
+  const docs = routeDocs(model)
   const visibleModelFor = app.visibleModel(model)
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
-    visibleModelFor(user).records.prepare()
+    visibleModelFor(user).records.compileValidators()
     done()
   }
 
@@ -117,11 +117,11 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     config: {
       ...needsRight('create'),
       failures: ['NOT_UNIQUE', { code: 'NOT_UNIQUE', http: 412 }, 'REFERENCE_VIOLATION'],
-      described: described.create,
+      docs: docs.create,
     },
     schema: {
       ...describeOperation(model, 'create'),
-      body: described.create.body,
+      body: docs.create.body,
       headers: IfNoneMatchHeaders,
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
@@ -132,7 +132,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
         hasChildren(seen, data) ? nestedWriterFor(user).create(seen, data, user) : records.create(data, user)
       const record = await createOnlyIfNew(mustBeNew(headers['if-none-match']), write)
       reply.header('location', `/ws/rest/${model.name}/${record.id}`)
-      return reply.written(record)
+      return reply.answerWrite(record)
     },
   })
 
@@ -160,9 +160,9 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
     const write = () =>
       isTogether ? nestedWriterFor(user).update(seen, id, named, user) : records.update(id, named, user)
-    if (!merge) return reply.written(await withPreconditionStatus(matched, write))
+    if (!merge) return reply.answerWrite(await withPreconditionStatus(matched, write))
     const { record, merged } = await withPreconditionStatus(matched, () => records.merge(id, named, user))
-    return reply.written(record, { merged })
+    return reply.answerWrite(record, { merged })
   }
 
   app.route<{ Params: QueryParameters; Body: UpdateBody }>({
@@ -170,8 +170,8 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     validatorCompiler: updateEnvelope,
     method: 'POST',
     url: '/:id',
-    config: { ...updating.config, described: described.update },
-    schema: { ...updating.schema, ...describeOperation(model, 'update'), body: described.update.body },
+    config: { ...updating.config, docs: docs.update },
+    schema: { ...updating.schema, ...describeOperation(model, 'update'), body: docs.update.body },
     handler: async (request, reply) =>
       update(
         request,
@@ -193,7 +193,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     if (current.version === version || !isVersion(version)) return current
     const isPast = version < current.version && seen.history
     // A version that the history no longer has is answered as one of a model without history: by the conflict.
-    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, selection, user)] : [])
+    const [past] = await Promise.allSettled(isPast ? [records.readVersion(id, version, selection, user)] : [])
     if (past?.status === 'fulfilled') return past.value
     await records.requireRecord(id, 'update', user, version)
     // There is no conflict, so another request has written this very version after it was read above.
@@ -223,7 +223,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     validatorCompiler: anyObject,
     method: 'PATCH',
     url: '/:id',
-    config: { ...updating.config, takesPatch: true, described: described.patch },
+    config: { ...updating.config, takesPatch: true, docs: docs.patch },
     schema: { ...updating.schema, ...describeOperation(model, 'patch'), body: Type.Object({}) },
     handler: async (request, reply) => {
       const { body, user, headers } = request
@@ -246,7 +246,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       ...needsRight('delete'),
       readsBody: true,
       failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', 'FIND_TOO_SLOW', ...CONFLICTS],
-      described: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },
+      docs: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },
     },
     schema: {
       ...describeOperation(model, 'delete'),

@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { type Config, trustedProxies } from './config.ts'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
-import { Streams } from './journal/change-streams.ts'
+import { ChangeStreams } from './journal/change-streams.ts'
 import { byName, type Model, type Models } from './model/model.ts'
 import { UserLimits } from './records/user-limits.ts'
 import type { Storage } from './storage/storage.ts'
@@ -20,7 +20,7 @@ declare module 'fastify' {
     storage: Storage
     models: Models
     metrics: Metrics
-    streams: Streams
+    changeStreams: ChangeStreams
     damage: Damage
     limits: UserLimits
     /** part of the process's memory limits that this app may use */
@@ -54,7 +54,7 @@ export interface AppParts {
   logger: FastifyServerOptions['loggerInstance']
   metrics: Metrics
   /** open streams of changes; shared by successive apps, so a reload does not end them */
-  streams?: Streams
+  changeStreams?: ChangeStreams
   damage?: Damage
   limits?: UserLimits
   /** part of the process's memory limits that this app may use, if several threads serve; default: all */
@@ -78,7 +78,7 @@ export async function buildApp({
   models,
   logger,
   metrics,
-  streams,
+  changeStreams,
   damage,
   limits = new UserLimits(),
   share = 1,
@@ -108,7 +108,7 @@ export async function buildApp({
   app.decorate('storage', storage)
   app.decorate('models', byName(models))
   app.decorate('metrics', metrics)
-  app.decorate('streams', streams ?? new Streams(storage, byName(models), app.log.warn.bind(app.log)))
+  app.decorate('changeStreams', changeStreams ?? new ChangeStreams(storage, byName(models), app.log.warn.bind(app.log)))
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('limits', limits)
   app.decorate('share', share)

@@ -88,11 +88,11 @@ function bounded(errors: Record<string, string>): Record<string, string> {
 }
 
 /** A failure that the client may retry after `seconds`. */
-export const unavailable = (message: string, seconds = 1) =>
+export const unavailableFailure = (message: string, seconds = 1) =>
   new Failure('UNAVAILABLE', message, { headers: { 'retry-after': String(seconds) } })
 
 /** Answer to requests that are shed under overload. */
-export const OVERLOADED = unavailable('The service is overloaded. Try again in a moment.')
+export const OVERLOADED = unavailableFailure('The service is overloaded. Try again in a moment.')
 
 /** Answer to requests that meet tables of other models than those that are served. */
-export const CHANGING = unavailable('The models are being changed. Try again in a second.')
+export const CHANGING = unavailableFailure('The models are being changed. Try again in a second.')

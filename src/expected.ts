@@ -1,10 +1,10 @@
 import { SettingsError } from './config.ts'
 import { Failure } from './errors.ts'
 import { AddressError } from './http/address.ts'
-import { ModelFaults } from './model/load.ts'
+import { ModelFilesError } from './model/load.ts'
 import { DatabaseError, Refused, StorageFault } from './storage/storage.ts'
 
-const EXPECTED = [AddressError, DatabaseError, Failure, ModelFaults, Refused, SettingsError, StorageFault]
+const EXPECTED = [AddressError, DatabaseError, Failure, ModelFilesError, Refused, SettingsError, StorageFault]
 
 /**
  * Whether an operator can fix the cause of an error. Its message says how, so no stack is shown. System errors (those

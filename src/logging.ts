@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 
 /** Logs JSON lines; on a terminal, lines formatted by pino-pretty. */
-export function newLogger({ LOG_LEVEL }: Config, isTerminal = false, stream?: DestinationStream): Logger {
+export function createLogger({ LOG_LEVEL }: Config, isTerminal = false, stream?: DestinationStream): Logger {
   const options = { level: LOG_LEVEL }
   if (stream) return pino(options, stream)
   if (!isTerminal) return pino(options, standardOutput())

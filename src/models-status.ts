@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ModelsStatus } from './app.ts'
-import { explainIgnored, ignoredFiles, ModelFaults } from './model/load.ts'
+import { explainIgnored, ignoredFiles, ModelFilesError } from './model/load.ts'
 import { type Model, tableName } from './model/model.ts'
 import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
 import { tableShape } from './tables/ddl.ts'
@@ -34,12 +34,12 @@ export class ModelsStatusTracker {
 
   /** The reload failed. Retries it, because the data may get fixed; a faulty file is read again when it is saved. */
   fail(error: Error, tookMs: number): void {
-    const expected = error instanceof ModelFaults || error instanceof Refused || isUnavailable(error)
+    const expected = error instanceof ModelFilesError || error instanceof Refused || isUnavailable(error)
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
     clearTimeout(this.#timer)
-    if (!(error instanceof ModelFaults)) this.retryLater(RETRY_FACTOR * tookMs)
+    if (!(error instanceof ModelFilesError)) this.retryLater(RETRY_FACTOR * tookMs)
     if (isKnown) return
     if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder was not reloaded')
     else this.#log.error(error, 'the models folder was not reloaded')

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { loadConfig, unknownSettings } from './config.ts'
 import { isExpected } from './expected.ts'
-import { newLogger } from './logging.ts'
+import { createLogger } from './logging.ts'
 import { runService } from './run.ts'
 
 /** Written synchronously: buffered output may get lost. */
@@ -11,7 +11,7 @@ function showPassword(username: string, password: string): void {
 
 try {
   const config = loadConfig(process.env, true)
-  const log = newLogger(config, process.stdout.isTTY)
+  const log = createLogger(config, process.stdout.isTTY)
   for (const name of unknownSettings()) log.warn(name)
   await runService(config, log, showPassword)
 } catch (error) {

@@ -5,7 +5,7 @@ import { loadModels, loadModelsWithRetry } from './filters/load-models.ts'
 import { requireFreePort } from './http/address.ts'
 import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
-import { Streams } from './journal/change-streams.ts'
+import { ChangeStreams } from './journal/change-streams.ts'
 import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
 import { byName, type Model, modelsFingerprint } from './model/model.ts'
@@ -32,7 +32,7 @@ const isSuperseded = (error: unknown) => error instanceof Superseded
 export class Service {
   readonly config: Config
   storage!: Storage
-  streams!: Streams
+  changeStreams!: ChangeStreams
   readonly #log: Logger
   readonly #metrics = new Metrics()
   #app!: App
@@ -82,7 +82,7 @@ export class Service {
       onCommit: (units, ms) => {
         this.#metrics.observeCommit(units, ms)
         this.#written += units
-        this.streams?.wake()
+        this.changeStreams?.wake()
       },
       onError: this.#failures.add,
     }
@@ -90,7 +90,7 @@ export class Service {
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, why } = await retry(() => this.#prepare(), isSuperseded, START_TIMEOUT_MS)
     this.#status.succeed(why)
-    this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes'))
+    this.changeStreams = new ChangeStreams(this.storage, byName(models), this.#failures.reporter('streams of changes'))
     this.#threads = this.#newThreads()
     this.#app = await this.#build(models, 1 / count)
     this.#fingerprint = modelsFingerprint(models)
@@ -112,7 +112,7 @@ export class Service {
       () => this.#startBackground(config, show),
     )
     // In the background: the main thread serves already.
-    this.threadsStarted = this.#threads.start(count - 1, url).catch(this.#failures.of('start of serving threads'))
+    this.threadsStarted = this.#threads.start(count - 1, url).catch(this.#failures.reporter('start of serving threads'))
     // Follows edits that were made while the service started.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
@@ -122,7 +122,7 @@ export class Service {
     const serving = {
       reload: () => this.reload(),
       fingerprint: () => this.#fingerprint,
-      onError: this.#failures.of('reading the models that other nodes serve'),
+      onError: this.#failures.reporter('reading the models that other nodes serve'),
     }
     this.#stopWatching = watchModels(this.storage, config, serving)
     this.#stopUpkeep = startUpkeep(this.storage, config, {
@@ -175,7 +175,7 @@ export class Service {
   async stop(): Promise<void> {
     this.#stopWatching()
     this.#stopUpkeep()
-    this.streams.close()
+    this.changeStreams.close()
     this.#status.stop()
     this.#stopping.abort()
     await this.#reloading
@@ -200,7 +200,7 @@ export class Service {
     let swapped = Promise.resolve()
     const swap = () => {
       this.#app = next as App
-      this.streams.serve(this.#app.models)
+      this.changeStreams.serve(this.#app.models)
       swapped = this.#front.replace(this.#app)
       this.#threads.swap()
     }
@@ -219,7 +219,7 @@ export class Service {
     this.#fingerprint = this.#loadedFingerprint
     this.#status.succeed(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-    swapped.then(() => previous.close()).catch(this.#failures.of('closing the app of earlier models'))
+    swapped.then(() => previous.close()).catch(this.#failures.reporter('closing the app of earlier models'))
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
@@ -254,7 +254,7 @@ export class Service {
       logger: this.#log,
       metrics: this.#metrics,
       damage: this.#damage,
-      onError: this.#failures.of('start of serving threads'),
+      onError: this.#failures.reporter('start of serving threads'),
       canWaitForNextApp: this.#canWaitForNextApp,
       onOutdated: () => this.#reloadForOthers(),
       whileUnchanged: (work) => {
@@ -274,7 +274,7 @@ export class Service {
       models,
       logger: this.#log,
       metrics: this.#metrics,
-      streams: this.streams,
+      changeStreams: this.changeStreams,
       damage: this.#damage,
       limits: this.limits,
       holdOutdated: this.#canWaitForNextApp ? (request) => this.#front.holdOutdated(request) : undefined,

@@ -27,7 +27,7 @@ export class TableChanges {
     this.#options = {
       signal,
       onProgress: throttle(TELL_PROGRESS_MS, tell, Date.now()),
-      onError: failures.of('tidying up after a change of tables'),
+      onError: failures.reporter('tidying up after a change of tables'),
     }
   }
 

@@ -28,7 +28,7 @@ subscribe('fastify.initialization', (message) => {
       'document' in fastify &&
       !request.is404 &&
       !request.routeOptions.config.page &&
-      !request.routeOptions.config.undescribed &&
+      !request.routeOptions.config.undocumented &&
       !['HEAD', 'OPTIONS', 'QUERY'].includes(request.method)
     const fault = isDescribed && checkerOf(fastify, request)(request, sentBy(reply, payload))
     if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)

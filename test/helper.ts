@@ -12,7 +12,7 @@ import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
 import { type Command, type CommandContext, runCommand } from '../src/cli/command.ts'
 import { type Config, loadConfig } from '../src/config.ts'
-import { newLogger } from '../src/logging.ts'
+import { createLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
 import { parseModel } from '../src/model/parse.ts'
 import { ensureAdmin } from '../src/people/first-admin.ts'
@@ -195,7 +195,7 @@ async function makeTemplate(t: Test, models: ModelFiles | undefined): Promise<st
   while (root.parent) root = root.parent as Test
   const url = await postgresDatabase(root)
   const config = configOf(makeFolder(t, models), { PORT: '0', DATABASE_URL: url })
-  const service = new Service(config, newLogger(config))
+  const service = new Service(config, createLogger(config))
   await service.start(() => {})
   await service.stop()
   return new URL(url).pathname.slice(1)
@@ -208,7 +208,7 @@ export async function startApp(t: Test, { models, env = {}, folder: given, log }
   const isAlike = given === undefined && !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
   const folder = given ?? (isAlike ? await preparedFolder(t, models, key) : makeFolder(t, models))
   const config = configOf(folder, { PORT: '0', ...(await elsewhere(t, folder)), ...env })
-  const service = new Service(config, newLogger(config, false, log))
+  const service = new Service(config, createLogger(config, false, log))
   const { url } = await service.start(() => {})
   await service.threadsStarted
   if (isAlike && !isPostgres && !made.has(key)) keepCopy(folder, key)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Config, loadConfig } from '../config.ts'
 import { DEMO_SIZE, DEMO_USERS, fillDemo } from '../demo/fill.ts'
 import { requireFreePort } from '../http/address.ts'
-import { newLogger } from '../logging.ts'
+import { createLogger } from '../logging.ts'
 import { generatePassword } from '../people/password.ts'
 import { runService } from '../run.ts'
 import { type Command, runCommand, UsageError } from './command.ts'
@@ -25,7 +25,7 @@ export const demoCommand: Command = async ({ args, env, stderr }) => {
   cpSync(MODELS, join(folder, 'models'), { recursive: true })
   const admin = { username: 'admin', password: generatePassword() }
   const config = await demoConfig(env, folder, admin)
-  const { url } = await runService(config, newLogger(config, false), String)
+  const { url } = await runService(config, createLogger(config, false), String)
   const password = generatePassword()
   stderr.write('Records are being made …\n')
   let made = 0

@@ -73,12 +73,12 @@ async function* counted(pieces: AsyncIterable<Chunk>, onRows: (rows: number) => 
 
 /** Writes to a temporary name and renames the file when it is complete. */
 async function writeWhole(target: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const part = `${target}.${process.pid}.part`
+  const temporary = `${target}.${process.pid}.part`
   try {
-    await pipeline(Readable.from(pieces), createWriteStream(part, { mode: 0o600 }))
-    renameSync(part, target)
+    await pipeline(Readable.from(pieces), createWriteStream(temporary, { mode: 0o600 }))
+    renameSync(temporary, target)
   } finally {
-    rmSync(part, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
 

@@ -4,8 +4,8 @@ import { loadConfig } from '../config.ts'
 import { loadModels } from '../filters/load-models.ts'
 import { type RoleRights, withRights } from '../filters/rights.ts'
 import { EVERYBODY } from '../model/access.ts'
-import type { Fault } from '../model/file.ts'
-import { explainIgnored, ignoredFiles, ModelFaults } from '../model/load.ts'
+import type { ModelFileFault } from '../model/file.ts'
+import { explainIgnored, ignoredFiles, ModelFilesError } from '../model/load.ts'
 import { readAttributes } from '../people/users.ts'
 import { dialectFor, hasDatabase, inspectDatabase } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
@@ -23,7 +23,7 @@ or a change that is refused, 2 wrong usage.
 type CheckedModel = Report & { rights: RoleRights[]; warnings: string[] }
 
 interface Answer {
-  faults: Fault[]
+  faults: ModelFileFault[]
   models: CheckedModel[]
   unserved: UnservedModel[]
   /** names of files that are not model files */
@@ -62,7 +62,7 @@ export const modelsCheck: Command = async (context) => {
     if (reports.some(({ refusals }) => refusals.length > 0)) context.exitCode = 1
     return show({ faults: [], models: withRights(reports, models, users), unserved })
   } catch (error) {
-    if (!(error instanceof ModelFaults)) throw error
+    if (!(error instanceof ModelFilesError)) throw error
     context.exitCode = 1
     return show({ faults: error.faults, models: [], unserved: [] })
   }

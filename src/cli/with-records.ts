@@ -58,7 +58,7 @@ export async function withRecords<Result>(
   const begin = async () => {
     const user = as === undefined ? admin : await findUser(storage.db, as)
     const seen = createVisibleModels(models)(user)
-    const context = { ...shared, models: seen, access: createAccess(models, storage.db).seeing(seen) }
+    const context = { ...shared, models: seen, access: createAccess(models, storage.db).forVisibleModels(seen) }
     const own = seen.get(name) as Model
     return work({ config, storage, models: seen, model: own, records: createRecords(context, own), user })
   }

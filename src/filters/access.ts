@@ -4,14 +4,14 @@ import { AUDIT_FIELDS, type Field, type Model, type Models, tableName, unrestric
 import type { Filter } from '../requests/query.ts'
 import type { Database } from '../storage/storage.ts'
 import { any, type Condition } from '../tables/condition.ts'
-import { ALL, boundValues, NONE, type Reach } from './reach.ts'
+import { boundValues, FULL_REACH, NO_REACH, type Reach } from './reach.ts'
 import { isRowRule, ruleFor, valuesFor } from './rules.ts'
 import { type FilterContext, referencedModels, toCondition } from './where.ts'
 
 /** Reaches that are kept: those of users with equal values are the same. */
 const MAX_REACHES = 5000
 
-export type Access = Omit<ReturnType<typeof createAccess>, 'seeing'>
+export type Access = Omit<ReturnType<typeof createAccess>, 'forVisibleModels'>
 
 /**
  * Decides which records users may access. Rules of rows become conditions here, once for users with equal values. `models`
@@ -26,8 +26,8 @@ export function createAccess(models: Models, db: Database) {
 
   function reachFor(model: Model, operation: Operation, user: User): Reach {
     const scope = scopeFor(model, operation, user)
-    if (scope === 'all') return ALL
-    if (scope === 'none') return NONE
+    if (scope === 'all') return FULL_REACH
+    if (scope === 'none') return NO_REACH
     const rules = rulesFor(model, operation, user)
     const values = rules.map((rule) => (isRowRule(rule) ? valuesFor(rule, user) : user.username))
     const places = rules.map((rule) => model.access[operation].indexOf(rule))
@@ -42,13 +42,13 @@ export function createAccess(models: Models, db: Database) {
     })
     const conditions = (outer?: FilterContext['outer']) =>
       any(filters.map((filter) => toCondition(filter, model, { ...RULES, models, dialect, outer })))
-    const bounded = conditions({ table: tableName(model), isDetached: false, depth: 0 })
+    const indexedCondition = conditions({ table: tableName(model), isDetached: false, depth: 0 })
     return {
       scope,
-      sqlKey: sqlKeyOf(bounded),
-      searching: conditions(),
-      bounded,
-      values: boundValues(bounded),
+      sqlKey: sqlKeyOf(indexedCondition),
+      searchCondition: conditions(),
+      indexedCondition,
+      values: boundValues(indexedCondition),
       filters,
       models: filters.flatMap((filter) => referencedModels({ filter, sort: [] }, models)),
     }
@@ -60,7 +60,7 @@ export function createAccess(models: Models, db: Database) {
   }
 
   /** Access of users who see only a part of the models: their filters know the fields of `seen`. */
-  const seeing = (seen: Models) => ({
+  const forVisibleModels = (seen: Models) => ({
     models,
     reachFor,
     /** The models on whose records it depends what a user finds: the followed ones, and those that their rules lead to. */
@@ -76,11 +76,11 @@ export function createAccess(models: Models, db: Database) {
     }),
   })
 
-  return { ...seeing(models), seeing }
+  return { ...forVisibleModels(models), forVisibleModels }
 }
 
 /** A rule may look at all records: the author of the model file says what it compares. */
-const RULES = { follow: () => ALL }
+const RULES = { follow: () => FULL_REACH }
 
 const CREATED_BY = AUDIT_FIELDS.find(({ name }) => name === 'createdBy') as Field
 

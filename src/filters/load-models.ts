@@ -5,7 +5,7 @@ import { checkRules } from './rules.ts'
 
 const SECOND_READ_MS = 300
 
-/** Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. */
+/** Reads every model of a folder, sorted by name; throws ModelFilesError if any file has a fault. */
 export const loadModels = (folder: string, options?: ReadOptions): Promise<Model[]> =>
   readModels(folder, checkRules, options)
 

@@ -13,9 +13,9 @@ export interface Reach {
   /** equal for reaches whose SQL differs in the bound values only */
   sqlKey: string
   /** for statements that may go through many records */
-  searching: Condition
+  searchCondition: Condition
   /** for statements that find a few records by an index. It names the table, which must have no alias */
-  bounded: Condition
+  indexedCondition: Condition
   /** what `bounded` binds, in order */
   values: unknown[]
   /** the rules with the user's values; a record has to meet one of them */
@@ -27,25 +27,37 @@ export interface Reach {
 const CONSTANT = { values: [], filters: [], models: [] }
 
 /** The reach of somebody who may access all records, and of the service itself. */
-export const ALL: Reach = { scope: 'all', sqlKey: 'all', searching: ALWAYS, bounded: ALWAYS, ...CONSTANT }
-export const NONE: Reach = { scope: 'none', sqlKey: 'none', searching: NEVER, bounded: NEVER, ...CONSTANT }
+export const FULL_REACH: Reach = {
+  scope: 'all',
+  sqlKey: 'all',
+  searchCondition: ALWAYS,
+  indexedCondition: ALWAYS,
+  ...CONSTANT,
+}
+export const NO_REACH: Reach = {
+  scope: 'none',
+  sqlKey: 'none',
+  searchCondition: NEVER,
+  indexedCondition: NEVER,
+  ...CONSTANT,
+}
 
 /** Where a statement gets the values of a reach from: the reach itself, or placeholders of a cached statement. */
 type BindValue = (index: number) => unknown
 
 /** Condition of every search of records: those that the user may access, then `conditions`. */
-export const withReach = ({ searching }: Reach, ...conditions: Condition[]): Condition =>
-  all([searching, ...conditions])
+export const withReach = ({ searchCondition }: Reach, ...conditions: Condition[]): Condition =>
+  all([searchCondition, ...conditions])
 
 /**
  * Like `withReach`, for a statement that finds a few records by an index. A cached statement passes `bind`, which replaces
  * each bound value.
  */
 export const withReachByIndex = (
-  { bounded }: Reach,
+  { indexedCondition }: Reach,
   bind: BindValue | undefined,
   ...conditions: Condition[]
-): Condition => all([bind ? replaceBoundValues(bounded, bind) : bounded, ...conditions])
+): Condition => all([bind ? replaceBoundValues(indexedCondition, bind) : indexedCondition, ...conditions])
 
 /** A condition with other bound values. */
 function replaceBoundValues(condition: Condition, bind: BindValue): Condition {

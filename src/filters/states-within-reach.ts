@@ -16,7 +16,7 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { Database, Row, SearchOptions, Statement, Storage } from '../storage/storage.ts'
 import { columnType, encode } from '../tables/columns.ts'
 import { any } from '../tables/condition.ts'
-import { ALL, type Reach } from './reach.ts'
+import { FULL_REACH, type Reach } from './reach.ts'
 import { partsOf, toCondition } from './where.ts'
 
 /** The id of a record that is not written yet; no record has it. */
@@ -85,7 +85,7 @@ function statesStatement(
     // Sort keys have no columns here.
     models: new Map([...models].map(([name, one]) => [name, withoutIndexes(one)])),
     dialect,
-    follow: () => ALL,
+    follow: () => FULL_REACH,
     outer: { table: STATES, isDetached: true, depth: 0 },
     isSearch,
     tableOf: (target: Model) => {

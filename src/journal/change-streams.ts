@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { createAccess } from '../filters/access.ts'
 import { Yielder } from '../lib/yielder.ts'
-import { isUnchanged, type User } from '../model/access.ts'
+import { hasSameRights, type User } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CatchUp, type RenderedFeed } from './catch-up.ts'
@@ -25,7 +25,7 @@ const SHORTEST_PAUSE_MS = 5
  * All streams of the feed of changes. Each has only a position: unread changes stay in the journal, so a slow client
  * costs no memory. Live streams are served together, and each change is rendered once.
  */
-export class Streams {
+export class ChangeStreams {
   readonly #storage: Storage
   readonly #onError: (error: unknown) => void
   readonly #streams = new Set<Stream>()
@@ -59,7 +59,7 @@ export class Streams {
     return this.#streams.size
   }
 
-  countOf(username: string): number {
+  countStreams(username: string): number {
     return [...this.#streams].filter(({ user }) => user.username === username).length
   }
 
@@ -152,7 +152,7 @@ export class Streams {
       const now = await this.#refreshUser(stream)
       if (!this.#streams.has(stream)) continue
       // Ended if the user has logged out or has other roles; the client reconnects with the new rights.
-      if (!isUnchanged(now, stream.user)) this.#end(stream)
+      if (!hasSameRights(now, stream.user)) this.#end(stream)
       else if (stream.writtenAt <= performance.now() - this.#times.awake && hasRoom(stream)) {
         stream.writtenAt = performance.now()
         stream.sink.write(positionText(stream))
@@ -196,7 +196,7 @@ export class Streams {
   /** Sends new changes to the live streams. */
   async #sendLive(): Promise<void> {
     const { feed, until } = this.#currentFeed()
-    const { changes, next, isFull, rightsChanges } = await feed.all(this.#lastSent, PAGE_SIZE, until)
+    const { changes, next, isFull, rightsChanges } = await feed.readAllChanges(this.#lastSent, PAGE_SIZE, until)
     if (next === this.#lastSent) return
     // Their rights change in the middle of these changes: they reconnect, and read the records anew.
     if (rightsChanges.length > 0)

@@ -33,7 +33,7 @@ interface Dependencies {
   /** The record after a change; undefined if the journal lacks it. */
   recordAfter(change: OwnedChange): Promise<Row | null | undefined>
   /** The record as it is now. */
-  look(model: Model, id: number): Promise<Row | undefined>
+  readCurrentRecord(model: Model, id: number): Promise<Row | undefined>
 }
 
 /** Time limit of a comparison of the changes of a page with rules that look at other records. */
@@ -52,7 +52,7 @@ export function createChangeVisibility({
   visibleModelsFor,
   journalOf,
   recordAfter,
-  look,
+  readCurrentRecord,
 }: Dependencies) {
   const kept = new Memo<States>(MAX_KEPT)
   const lastStates = createLastStates(storage)
@@ -148,7 +148,7 @@ export function createChangeVisibility({
   }
 
   async function readCurrentStates(model: Model, id: number): Promise<States> {
-    const now = (await look(model, id)) ?? null
+    const now = (await readCurrentRecord(model, id)) ?? null
     return { before: now, after: now }
   }
 

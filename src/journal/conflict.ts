@@ -27,7 +27,7 @@ export async function describeConflict(
   current: Row & { id: number; version: number },
   sent: Row,
 ): Promise<Conflict | undefined> {
-  const entries = await journal.since(current.id, since, current.version)
+  const entries = await journal.entriesSince(current.id, since, current.version)
   if (!entries) return undefined
   const found = new Map<string, FieldConflict>()
   // Entries are newest first: `by` and `at` come from the latest change of a field, `base` from the oldest.

@@ -24,11 +24,11 @@ export interface ChangeRow {
 export type JournalOperation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
 
 /** Values of a field before and after a change; undefined for a secret, or if the values were forgotten. */
-export type Values = { from: unknown; to: unknown } | undefined
+export type FieldChange = { from: unknown; to: unknown } | undefined
 
 /** A decoded change, with today's field names. */
 export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation' | 'by' | 'at' | 'batch'> {
-  values: Map<string, Values>
+  values: Map<string, FieldChange>
   isForgotten: boolean
   /** the whole record after the change; stored only at every 64th version (WHOLE_EVERY) */
   whole: Row | undefined
@@ -72,7 +72,7 @@ export function createEntryReader(storage: Storage, model: Model) {
     const nameNow = (name: string) => currentName(name, change, renames)
     const isSecret = (name: string) => secrets.has(name) || change <= (secretUpTo.get(name) ?? -1)
     const isForgotten = was === null && became === null && operation !== 'forget'
-    const values = new Map<string, Values>()
+    const values = new Map<string, FieldChange>()
     const from = parsed(was)
     const to = parsed(became)
     let index = 0

@@ -41,7 +41,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   /** states of records after their last rendered change, by model and id */
   const past = new Map<string, KnownState>()
   const readerOf = (model: Model): Reader => {
-    const known = readers.get(model.name) ?? newReader(storage, model)
+    const known = readers.get(model.name) ?? createReader(storage, model)
     readers.set(model.name, known)
     return known
   }
@@ -53,7 +53,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     models,
     access,
     journalOf: (model) => readerOf(model).journal,
-    look: (model, id) => readerOf(model).look(id),
+    readCurrentRecord: (model, id) => readerOf(model).readCurrentRecord(id),
     recordAfter,
   })
 
@@ -64,7 +64,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   }
 
   /** Throws if the journal does not have all changes after `since`, or if the user had other rights then. */
-  async function requireKnown(since: number, { rightsSince = 0 }: User): Promise<void> {
+  async function requireChangesSince(since: number, { rightsSince = 0 }: User): Promise<void> {
     if (since < rightsSince) throw rightsChangedFailure(rightsSince)
     if (await hasChangesSince(since)) return
     const { oldest } = await readBounds(storage)
@@ -109,7 +109,11 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   }
 
   /** All changes after `since`, whether or not a user may see them. */
-  async function all(since: number, limit: number, until: number): Promise<ChangePage & { isFull: boolean }> {
+  async function readAllChanges(
+    since: number,
+    limit: number,
+    until: number,
+  ): Promise<ChangePage & { isFull: boolean }> {
     const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
     const upTo = Math.min(until, await storage.readSettled())
     const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
@@ -152,12 +156,12 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
    * changes, so the result is mostly the current record, or follows from the cached state after the change before.
    */
   async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
-    const { look, journal } = readerOf(models.get(name) as Model)
-    const now = operation === 'delete' ? undefined : await look(id)
+    const { readCurrentRecord, journal } = readerOf(models.get(name) as Model)
+    const now = operation === 'delete' ? undefined : await readCurrentRecord(id)
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
     const key = `${name} ${id}`
-    const state = await journal.stateFollowing(id, change, version, past.get(key), () => look(id))
+    const state = await journal.stateFollowing(id, change, version, past.get(key), () => readCurrentRecord(id))
     remember(key, state && { change, version, state })
     return state && journal.toRecord(state, id, version)
   }
@@ -172,7 +176,17 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   }
 
   const { filterVisible, keyFor, textFor } = changeVisibility
-  return { hasChangesSince, requireKnown, page, all, recordAfter, filterVisible, keyFor, textFor, models }
+  return {
+    hasChangesSince,
+    requireChangesSince,
+    page,
+    readAllChanges,
+    recordAfter,
+    filterVisible,
+    keyFor,
+    textFor,
+    models,
+  }
 }
 
 /** The users whose rights have changed, among rows of the journal. */
@@ -219,16 +233,16 @@ const LOOKED_AT = `
 
 interface Reader {
   journal: Journal
-  look(id: number): Promise<Row | undefined>
+  readCurrentRecord(id: number): Promise<Row | undefined>
 }
 
-function newReader(storage: Storage, model: Model): Reader {
+function createReader(storage: Storage, model: Model): Reader {
   const decode = rowDecoder(model)
   const columns = ['id', 'version', ...visibleFields(model).map(({ name }) => name)].map(quote).join(', ')
   const text = `SELECT ${columns} FROM ${quote(tableName(model))} WHERE "id" = ?`
   return {
     journal: createJournal(storage, model),
-    look: async (id) => {
+    readCurrentRecord: async (id) => {
       requireCurrentShape(storage, model)
       const row = await storage.readOne(recordRead(storage.dialect, model, { sql: text, parameters: [id] }))
       return row && decode(row)

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { PriorRowsRef, Row, Step, Storage, Unit } from '../storage/storage.ts'
+import type { PriorRowsRef, Row, Step, Storage, Unit, WriteStorage } from '../storage/storage.ts'
 
 /** How long a key is valid. */
 export const KEY_LIFETIME_MS = 86_400_000
@@ -134,10 +134,7 @@ export const writeIdempotent = (
 ): Promise<Row[][]> => (request ? request.write(unit) : storage.write(unit))
 
 /** Wraps `writeIdempotent` as a storage, for callers that know nothing of keys. */
-export const idempotentStorage = (
-  storage: Storage,
-  request: IdempotentRequest | undefined,
-): Pick<Storage, 'db' | 'write'> => ({
+export const idempotentStorage = (storage: Storage, request: IdempotentRequest | undefined): WriteStorage => ({
   db: storage.db,
   write: (unit) => writeIdempotent(storage, unit, request),
 })

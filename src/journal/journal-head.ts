@@ -1,28 +1,29 @@
 import type { Storage } from '../storage/storage.ts'
 
 /** Identifies the state of all records that have a history. */
-export interface State {
+export interface JournalHead {
   /** number of the newest change */
   newest: number
   /** differs after a change of tables and after a restore, of which the journal has no change */
   epoch: string
 }
 
-const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | undefined> }>()
+const known = new WeakMap<Storage, { snapshot: number; head: Promise<JournalHead | undefined> }>()
 
 /**
- * Returns undefined if there is no change, or if a transaction in progress may still commit one with a lower number. Begins a
- * new snapshot, because records that are read afterwards must not be older than this state. Finds in the same snapshot share
- * it. Where other nodes write to the same database, only finds in the same callback of the event loop share it: their
- * requests arrived before the query was sent, so the state includes all that other nodes had answered by then.
+ * Returns undefined if there is no change, or if a transaction in progress may still commit one with a lower number.
+ * Begins a new snapshot, because records that are read afterwards must not be older than this head. Finds in the same
+ * snapshot share it. Where other nodes write to the same database, only finds in the same callback of the event loop
+ * share it: their requests arrived before the query was sent, so the head includes all that other nodes had answered by
+ * then.
  */
-export function readState(storage: Storage): Promise<State | undefined> {
+export function readJournalHead(storage: Storage): Promise<JournalHead | undefined> {
   const last = known.get(storage)
-  if (last?.snapshot === storage.snapshotId()) return last.state
-  const begun = { snapshot: storage.newSnapshotId(), state: readNewest(storage) }
+  if (last?.snapshot === storage.snapshotId()) return last.head
+  const begun = { snapshot: storage.newSnapshotId(), head: queryJournalHead(storage) }
   known.set(storage, begun)
   if (storage.dialect.tables.isShared) process.nextTick(() => known.delete(storage))
-  return begun.state
+  return begun.head
 }
 
 /** The row of `Dialect.lastChange`. */
@@ -33,7 +34,7 @@ interface LastChange {
   restored: number | null
 }
 
-async function readNewest(storage: Storage): Promise<State | undefined> {
+async function queryJournalHead(storage: Storage): Promise<JournalHead | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
   const { newest, settled, tables, restored } = row as unknown as LastChange
   return newest !== null && newest <= settled ? { newest, epoch: `${tables} ${restored}` } : undefined

@@ -8,8 +8,8 @@ import {
   createEntryReader,
   ENTRY_COLUMNS,
   type Entry,
+  type FieldChange,
   FROM_RECORD_CHANGES,
-  type Values,
 } from './entry.ts'
 import { createStateReader, redo } from './rebuild-state.ts'
 
@@ -111,7 +111,7 @@ export function createJournal(storage: Storage, model: Model) {
    * Changes of a record since a version, newest first. Undefined if the journal does not have them all, or if there are
    * more than a bounded read returns.
    */
-  async function since(id: number, version: number, now: number): Promise<Entry[] | undefined> {
+  async function entriesSince(id: number, version: number, now: number): Promise<Entry[] | undefined> {
     // This version never existed.
     if (version > now) return undefined
     const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT ?`
@@ -130,7 +130,7 @@ export function createJournal(storage: Storage, model: Model) {
     (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
 
   /** The changed values without the audit fields. */
-  const shownValues = ({ values }: Entry): [string, Values][] =>
+  const shownValues = ({ values }: Entry): [string, FieldChange][] =>
     [...values].filter(([name]) => !isAudit(model, name) && isNamed(name))
 
   /** Whether a field may be named: in a model with fields that the user may not know, former fields may not. */
@@ -145,7 +145,7 @@ export function createJournal(storage: Storage, model: Model) {
     return { id, version, ...(await computed(stored)) }
   }
 
-  return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, toRecord }
+  return { page, total, deletion, entries, stateAt, stateFollowing, entriesSince, shownValues, toRecord }
 }
 
 /** The state of a record after a change. */

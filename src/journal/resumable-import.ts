@@ -53,7 +53,7 @@ export class ResumableImport<Progress> {
   }
 
   /** To be called after the unit was written. */
-  written(): void {
+  confirmWritten(): void {
     this.#stored = this.#next
   }
 }

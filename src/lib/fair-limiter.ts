@@ -1,4 +1,4 @@
-import { unavailable } from '../errors.ts'
+import { unavailableFailure } from '../errors.ts'
 import { FairQueue } from './fair-queue.ts'
 
 interface Limits {
@@ -43,7 +43,7 @@ export class FairLimiter {
         },
       }
       const giveUp = () => {
-        if (this.#waiting.remove(holder, waiting)) reject(unavailable(tooLong))
+        if (this.#waiting.remove(holder, waiting)) reject(unavailableFailure(tooLong))
       }
       const timer = setTimeout(giveUp, timeoutMs).unref()
       this.#waiting.add(holder, waiting)

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { loadModels } from '../filters/load-models.ts'
-import type { Fault } from '../model/file.ts'
-import { ModelFaults } from '../model/load.ts'
+import type { ModelFileFault } from '../model/file.ts'
+import { ModelFilesError } from '../model/load.ts'
 import { type Model, modelsFingerprint } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { planModels } from '../tables/migrate.ts'
@@ -35,8 +35,8 @@ export async function requireServable(storage: Storage, models: Model[]): Promis
 }
 
 /** The faults of model files; any other error goes on. */
-export function faultsIn(error: unknown): Fault[] {
-  if (error instanceof ModelFaults) return error.faults
+export function faultsIn(error: unknown): ModelFileFault[] {
+  if (error instanceof ModelFilesError) return error.faults
   throw error
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { Failure, unavailable } from '../errors.ts'
+import { Failure, unavailableFailure } from '../errors.ts'
 import { writeOrExplain } from '../people/write-or-explain.ts'
-import { type Database, isFault, type Row, type Step, type Storage } from '../storage/storage.ts'
+import { type Database, isFault, type Row, type Step, type Storage, type WriteStorage } from '../storage/storage.ts'
 
 const FILES = 'dossier_model_files'
 /** Earlier files that are kept of each model. */
@@ -60,11 +60,9 @@ export async function readEarlier(db: Database, model: string, id: number): Prom
   return { ...toKept(row), schema: JSON.parse(row.content as string) }
 }
 
-type Writing = Pick<Storage, 'db' | 'write'>
-
 /** Keeps a draft in place of the one that was read, or of none. */
 export async function keepDraft(
-  storage: Writing,
+  storage: WriteStorage,
   { model, schema, replaces, by }: { model: string; schema: object; replaces: number | null; by: string },
 ): Promise<KeptFile> {
   const insert: Step = {
@@ -83,7 +81,7 @@ export async function keepDraft(
   }
 }
 
-export async function discardDraft(storage: Writing, model: string, id: number): Promise<number> {
+export async function discardDraft(storage: WriteStorage, model: string, id: number): Promise<number> {
   await writeOrExplain(
     () => storage.write({ steps: [removeDraft(model, id)] }),
     () => otherDraft(storage.db, model),
@@ -104,7 +102,7 @@ async function otherDraft(db: Database, model: string): Promise<Failure> {
 }
 
 /** Keeps the text of a file that is about to be replaced. */
-export async function keepEarlier(storage: Writing, model: string, text: string, by: string): Promise<void> {
+export async function keepEarlier(storage: WriteStorage, model: string, text: string, by: string): Promise<void> {
   const steps: Step[] = [
     {
       sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'earlier', ?, ?, ?)`,
@@ -137,7 +135,7 @@ const FOLDER = ''
  * request together with the end of the lock.
  */
 export async function saveLocked<Result>(
-  storage: Writing,
+  storage: WriteStorage,
   { model, by, writing }: { model: string; by: string; writing: Pick<Storage, 'write'> },
   save: () => Promise<Result>,
 ): Promise<Result> {
@@ -158,7 +156,7 @@ export async function saveLocked<Result>(
 }
 
 /** Waits for the lock. A lock whose holder has died expires after `LOCK_MS`. */
-async function takeLock(storage: Writing, lock: string, by: string, tries = LOCK_TRIES): Promise<void> {
+async function takeLock(storage: WriteStorage, lock: string, by: string, tries = LOCK_TRIES): Promise<void> {
   const now = Date.now()
   const steps: Step[] = [
     { sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND at < ?`, parameters: [FOLDER, now - LOCK_MS] },
@@ -171,7 +169,7 @@ async function takeLock(storage: Writing, lock: string, by: string, tries = LOCK
     await storage.write({ steps })
   } catch (error) {
     if (!isFault(error, 'taken')) throw error
-    if (tries === 1) throw unavailable('Somebody else is saving a model right now. Try again.', 5)
+    if (tries === 1) throw unavailableFailure('Somebody else is saving a model right now. Try again.', 5)
     await setTimeout(LOCK_PAUSE_MS)
     await takeLock(storage, lock, by, tries - 1)
   }

@@ -111,18 +111,18 @@ async function replaceFile(folder: string, path: string, text: string): Promise<
     (known) => known.mode & 0o777,
     () => NEW_FILE_MODE,
   )
-  const part = join(folder, `.${randomUUID()}.tmp`)
+  const temporary = join(folder, `.${randomUUID()}.tmp`)
   try {
-    const file = await open(part, 'wx', mode)
+    const file = await open(temporary, 'wx', mode)
     try {
       await file.writeFile(text)
       await file.sync()
     } finally {
       await file.close()
     }
-    giveToOwner(part)
-    await rename(part, path)
+    giveToOwner(temporary)
+    await rename(temporary, path)
   } finally {
-    await rm(part, { force: true })
+    await rm(temporary, { force: true })
   }
 }

@@ -20,7 +20,7 @@ export type AttributeValue = string | number | (string | number)[]
 export type Attributes = Record<string, AttributeValue>
 
 /** Whether a user still has access, and with the same rights. `now` is undefined if the session has ended. */
-export const isUnchanged = (now: User | undefined, then: User): boolean =>
+export const hasSameRights = (now: User | undefined, then: User): boolean =>
   now !== undefined && rightsKey(now) === rightsKey(then)
 
 /** Stands in the journal for a model: its entries say that the rights of the user in `createdBy` have changed. */
@@ -36,8 +36,8 @@ const rightsKey = ({ roles, attributes = {} }: User) =>
   ])
 
 /** Ends a long-running operation if the user has lost access or got other roles meanwhile. */
-export function requireUnchanged(now: User | undefined, then: User): void {
-  if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
+export function requireSameRights(now: User | undefined, then: User): void {
+  if (!hasSameRights(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }
 
 /** Stands in rules for all roles. */

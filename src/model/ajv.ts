@@ -12,7 +12,7 @@ type DataValidateFunction = ReturnType<NonNullable<FuncKeywordDefinition['compil
 const MAX_FORMATTED = 10_000
 
 /** A validator that reports every fault, changes nothing except filling in defaults, and sees own properties only. */
-export function newAjv(options: Options = {}): Ajv {
+export function createAjv(options: Options = {}): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     useDefaults: true,

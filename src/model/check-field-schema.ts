@@ -1,9 +1,9 @@
 import type { ValidateFunction } from 'ajv'
-import { canonicalKey, isStorableText, newAjv } from './ajv.ts'
+import { canonicalKey, createAjv, isStorableText } from './ajv.ts'
 import type { FileFault } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
-const ajv = newAjv({ useDefaults: false })
+const ajv = createAjv({ useDefaults: false })
 
 const SIZED = ['minItems', 'maxItems', 'uniqueItems', 'items']
 const NUMERIC = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
@@ -18,13 +18,13 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
 }
 
 /** Checks the schema of a value at any depth: keywords must fit its type, `enum` and `default` must keep its rules. */
-export function checkValue(schema: JsonSchema, pointer: string): FileFault[] {
-  const complaints: FileFault[] = []
+export function checkFieldSchema(schema: JsonSchema, pointer: string): FileFault[] {
+  const faults: FileFault[] = []
   const type = schema.type as string | undefined
   for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
     for (const keyword of keywords) {
       if (keyword in schema && type !== undefined && !KEYWORDS_OF[type]?.includes(keyword) && owner !== type)
-        complaints.push({
+        faults.push({
           pointer: `${pointer}/${keyword}`,
           message: `applies to a field of type ${owner}, not ${type}.`,
         })
@@ -33,25 +33,25 @@ export function checkValue(schema: JsonSchema, pointer: string): FileFault[] {
   const values = (schema.enum ?? []) as unknown[]
   for (const [index, value] of values.entries())
     if (values.findIndex((other) => canonicalKey(other) === canonicalKey(value)) < index)
-      complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'occurs twice.' })
+      faults.push({ pointer: `${pointer}/enum/${index}`, message: 'occurs twice.' })
   for (const keyword of ['default', 'enum', 'const', 'computed'])
     if (keyword in schema && !isStorable(schema[keyword]))
-      complaints.push({
+      faults.push({
         pointer: `${pointer}/${keyword}`,
         message: 'must be well-formed Unicode without a NUL character.',
       })
-  const check = compile(schema, pointer, complaints)
+  const check = compile(schema, pointer, faults)
   if (check) {
     for (const [index, value] of values.entries())
       if (!check(value))
-        complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
+        faults.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
     if ('default' in schema && !check(schema.default))
-      complaints.push({ pointer: `${pointer}/default`, message: 'breaks the rules of its own field.' })
+      faults.push({ pointer: `${pointer}/default`, message: 'breaks the rules of its own field.' })
   }
-  if (schema.items) complaints.push(...checkValue(schema.items as JsonSchema, `${pointer}/items`))
+  if (schema.items) faults.push(...checkFieldSchema(schema.items as JsonSchema, `${pointer}/items`))
   for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>))
-    complaints.push(...checkValue(inner, `${pointer}/properties/${name}`))
-  return uniqueByPointer(complaints)
+    faults.push(...checkFieldSchema(inner, `${pointer}/properties/${name}`))
+  return uniqueByPointer(faults)
 }
 
 /** Whether all texts in a value can be stored as they are. */
@@ -60,12 +60,12 @@ function isStorable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isStorable)
 }
 
-function compile(schema: JsonSchema, pointer: string, complaints: FileFault[]): ValidateFunction | undefined {
+function compile(schema: JsonSchema, pointer: string, faults: FileFault[]): ValidateFunction | undefined {
   if (typeof schema.pattern === 'string') {
     try {
       new RegExp(schema.pattern, 'u')
     } catch (error) {
-      complaints.push({
+      faults.push({
         pointer: `${pointer}/pattern`,
         message: `is not a regular expression: ${(error as Error).message}.`,
       })
@@ -84,6 +84,6 @@ function compile(schema: JsonSchema, pointer: string, complaints: FileFault[]): 
   return check
 }
 
-function uniqueByPointer(complaints: FileFault[]): FileFault[] {
-  return [...new Map(complaints.map((complaint) => [complaint.pointer, complaint])).values()]
+function uniqueByPointer(faults: FileFault[]): FileFault[] {
+  return [...new Map(faults.map((fault) => [fault.pointer, fault])).values()]
 }

@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { checkValue } from './check-field-schema.ts'
+import { checkFieldSchema } from './check-field-schema.ts'
 import { type FieldFile, type FileFault, isInverse, type ModelFile, storedFields } from './file.ts'
 import { FIND_PARAMETERS } from './find-parameters.ts'
 import { AUDIT_FIELDS, isSearchable, MAX_LINKS } from './model.ts'
@@ -28,7 +28,7 @@ export function checkFields(file: ModelFile): FileFault[] {
     ...checkRenames(model, names),
     ...checkInverses(file),
     ...Object.entries(model.properties).flatMap(([name, field]) => [
-      ...checkValue(field, `/properties/${name}`),
+      ...checkFieldSchema(field, `/properties/${name}`),
       ...checkField(name, field, model),
     ]),
     ...checkLists(model, listable, names),
@@ -95,11 +95,11 @@ function checkRenames({ properties, audit }: StoredFile, names: string[]): FileF
     const earlier = renamedFrom.toLowerCase()
     const heir = heirs.get(earlier)
     heirs.set(earlier, name)
-    const complaint = (message: string) => [{ pointer: `/properties/${name}/renamedFrom`, message }]
-    if (heir !== undefined) return complaint(`names "${renamedFrom}", whose values "${heir}" has taken over already.`)
+    const fault = (message: string) => [{ pointer: `/properties/${name}/renamedFrom`, message }]
+    if (heir !== undefined) return fault(`names "${renamedFrom}", whose values "${heir}" has taken over already.`)
     const isOwn = earlier === name.toLowerCase() && renamedFrom !== name
     if (computed === undefined && (isOwn || !taken.has(earlier))) return []
-    return complaint('must name a field that this stored field has taken the place of, and that is gone.')
+    return fault('must name a field that this stored field has taken the place of, and that is gone.')
   })
 }
 
@@ -110,61 +110,57 @@ function unknownTitles({ titles = {}, enum: own, items }: FieldFile): string[] {
 }
 
 function checkField(name: string, field: FieldFile, model: StoredFile): FileFault[] {
-  const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
+  const fault = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
   const untitled = unknownTitles(field)
-  if (untitled.length > 0) return complain('titles', `names ${untitled.join(', ')}, which is no value of "enum".`)
-  if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
-  if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
+  if (untitled.length > 0) return fault('titles', `names ${untitled.join(', ')}, which is no value of "enum".`)
+  if (field.unique && !isScalarType(field)) return fault('unique', 'needs a field of a simple type.')
+  if (field.index && !isScalarType(field)) return fault('index', 'needs a field of a simple type.')
   if (field.onDelete !== undefined && field.reference === undefined)
-    return complain('onDelete', 'needs a "reference" beside it.')
-  if (field.reference !== undefined)
-    return checkReferenceField(field, complain, model.required?.includes(name) === true)
-  if (field.items?.reference !== undefined) return checkLinksField(field, complain)
+    return fault('onDelete', 'needs a "reference" beside it.')
+  if (field.reference !== undefined) return checkReferenceField(field, fault, model.required?.includes(name) === true)
+  if (field.items?.reference !== undefined) return checkLinksField(field, fault)
   if (field.computed === undefined) return []
-  if (field.type !== 'string') return complain('type', 'of a computed field must be string.')
-  if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
+  if (field.type !== 'string') return fault('type', 'of a computed field must be string.')
+  if (field.default !== undefined) return fault('default', 'has no meaning on a computed field.')
   const template = parseTemplate(field.computed)
-  if (!template) return complain('computed', 'must be text with fields in braces, such as "{firstName} {lastName}".')
+  if (!template) return fault('computed', 'must be text with fields in braces, such as "{firstName} {lastName}".')
   const parts = templateFields(template)
-  if (parts.length === 0) return complain('computed', 'must name at least one field in braces.')
+  if (parts.length === 0) return fault('computed', 'must name at least one field in braces.')
   return parts.flatMap((part) => {
     const source = Object.hasOwn(model.properties, part) ? model.properties[part] : undefined
     if (!source)
-      return complain(
+      return fault(
         'computed',
         `names "${part}", which is not a field.${didYouMean(part, Object.keys(model.properties))}`,
       )
     if (source.computed !== undefined || !isScalarType(source))
-      return complain(
-        'computed',
-        `names "${part}", which must be a field of a simple type that is not computed itself.`,
-      )
-    if (source.writeOnly) return complain('computed', `names "${part}", which is writeOnly: its value would be shown.`)
+      return fault('computed', `names "${part}", which must be a field of a simple type that is not computed itself.`)
+    if (source.writeOnly) return fault('computed', `names "${part}", which is writeOnly: its value would be shown.`)
     return []
   })
 }
 
-type Complain = (keyword: string, message: string) => FileFault[]
+type CreateFault = (keyword: string, message: string) => FileFault[]
 
-function checkReferenceField(field: FieldFile, complain: Complain, required: boolean): FileFault[] {
-  if (field.type !== 'integer') return complain('type', 'of a reference must be integer: it holds an id.')
-  if (field.computed !== undefined) return complain('reference', 'cannot be computed.')
-  if (field.default !== undefined) return complain('default', 'would refer to a record that may not exist.')
-  if (field.writeOnly) return complain('writeOnly', 'has no meaning on a reference.')
+function checkReferenceField(field: FieldFile, fault: CreateFault, required: boolean): FileFault[] {
+  if (field.type !== 'integer') return fault('type', 'of a reference must be integer: it holds an id.')
+  if (field.computed !== undefined) return fault('reference', 'cannot be computed.')
+  if (field.default !== undefined) return fault('default', 'would refer to a record that may not exist.')
+  if (field.writeOnly) return fault('writeOnly', 'has no meaning on a reference.')
   if (field.onDelete === 'clear' && required)
-    return complain('onDelete', 'cannot clear a required field; use restrict or cascade.')
+    return fault('onDelete', 'cannot clear a required field; use restrict or cascade.')
   return []
 }
 
-function checkLinksField(field: FieldFile, complain: Complain): FileFault[] {
+function checkLinksField(field: FieldFile, fault: CreateFault): FileFault[] {
   const { minItems = 0, maxItems = 0 } = field as { minItems?: number; maxItems?: number }
   for (const keyword of ['enum', 'const'])
-    if (field[keyword] !== undefined) return complain(keyword, 'has no meaning on references.')
-  if (field.default !== undefined) return complain('default', 'would refer to records that may not exist.')
-  if (field.writeOnly) return complain('writeOnly', 'has no meaning on references.')
-  if (maxItems > MAX_LINKS) return complain('maxItems', `is at most ${MAX_LINKS} where the items are references.`)
+    if (field[keyword] !== undefined) return fault(keyword, 'has no meaning on references.')
+  if (field.default !== undefined) return fault('default', 'would refer to records that may not exist.')
+  if (field.writeOnly) return fault('writeOnly', 'has no meaning on references.')
+  if (maxItems > MAX_LINKS) return fault('maxItems', `is at most ${MAX_LINKS} where the items are references.`)
   if (field.items?.onDelete === 'clear' && minItems > 0)
-    return complain('items/onDelete', 'cannot take out ids that "minItems" needs; use restrict.')
+    return fault('items/onDelete', 'cannot take out ids that "minItems" needs; use restrict.')
   return []
 }
 

@@ -36,6 +36,10 @@ export function invalid(errors: Record<string, string>): Failure {
   return new Failure('VALIDATION_FAILED', sentence, { errors })
 }
 
+/** The failure for one invalid field. Its message names the field and what is wrong with it. */
+export const invalidField = (field: string, why: string): Failure =>
+  new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
+
 type Located = ErrorObject & { path: string[] }
 
 /** Path of the fault; for a missing or unknown property, the path of that property. */

@@ -3,7 +3,7 @@ import type { FieldAccess, FieldType, JsonSchema } from './model.ts'
 import type { LocalizedText } from './translations.ts'
 
 /** An error in a model file. The message says what is wrong, and what would be right. */
-export interface Fault {
+export interface ModelFileFault {
   file: string
   /** JSON pointer into the file; empty for the whole file */
   pointer: string
@@ -11,7 +11,7 @@ export interface Fault {
 }
 
 /** A fault without its file. */
-export type FileFault = Omit<Fault, 'file'>
+export type FileFault = Omit<ModelFileFault, 'file'>
 
 /** The content of a model file, not validated yet. */
 export interface RawModel {

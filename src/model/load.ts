@@ -4,7 +4,7 @@ import { extname, resolve } from 'node:path'
 import { isTooDeep } from '../lib/depth.ts'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import type { Fault, RawModel } from './file.ts'
+import type { ModelFileFault, RawModel } from './file.ts'
 import { inverseTarget, type Model, tableName } from './model.ts'
 import { ModuleLoader } from './module-loader.ts'
 import { parseModel } from './parse.ts'
@@ -19,50 +19,50 @@ const MAX_NAME = 200
 const MAX_MODEL_DEPTH = 500
 
 /** All faults of all model files. */
-export class ModelFaults extends Error {
-  readonly faults: Fault[]
+export class ModelFilesError extends Error {
+  readonly faults: ModelFileFault[]
 
-  constructor(faults: Fault[]) {
+  constructor(faults: ModelFileFault[]) {
     super(faults.map(({ file, pointer, message }) => `${file}${pointer && ` ${pointer}`}: ${message}`).join('\n'))
-    this.name = 'ModelFaults'
+    this.name = 'ModelFilesError'
     this.faults = faults
   }
 }
 
 /** A fault of a model, which is in its file. */
-export type ModelFault = Omit<Fault, 'file'> & { model: string }
+export type ModelFault = Omit<ModelFileFault, 'file'> & { model: string }
 
 /** A file as it would be: its text counts instead of what is in the folder. */
-export interface FileInstead {
+export interface FileOverride {
   file: string
   text: string
 }
 
 export interface ReadOptions {
-  instead?: FileInstead
+  override?: FileOverride
   /** ends the wait for modules */
   signal?: AbortSignal
 }
 
 /**
- * Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. `check` finds faults of models
- * that can be read.
+ * Reads every model of a folder, sorted by name; throws ModelFilesError if a file has a fault. `check` finds faults of
+ * models that can be read.
  */
 export async function readModels(
   folder: string,
   check: (models: Model[]) => ModelFault[],
-  { instead, signal }: ReadOptions = {},
+  { override, signal }: ReadOptions = {},
 ): Promise<Model[]> {
   const models: Model[] = []
   const existingFiles = await modelFiles(folder)
   const files =
-    instead && !existingFiles.includes(instead.file) ? [...existingFiles, instead.file].sort() : existingFiles
+    override && !existingFiles.includes(override.file) ? [...existingFiles, override.file].sort() : existingFiles
   const faults = nameClashes(files)
   const raws: RawModel[] = []
   const modules = new ModuleLoader({ signal })
   for (const file of files) {
-    const own = instead?.file === file ? Buffer.from(instead.text) : undefined
-    const raw = await readModel(folder, { file, own, modules }).catch((error: Error) => ({
+    const text = override?.file === file ? Buffer.from(override.text) : undefined
+    const raw = await readModel(folder, { file, override: text, modules }).catch((error: Error) => ({
       file,
       pointer: '',
       message: error.message,
@@ -80,13 +80,13 @@ export async function readModels(
   if (faults.length === 0)
     for (const { model, ...fault } of check(models))
       faults.push({ file: files.find((file) => modelName(file) === model) as string, ...fault })
-  if (faults.length > 0) throw new ModelFaults(faults)
+  if (faults.length > 0) throw new ModelFilesError(faults)
   return models
 }
 
 export async function modelFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: Error) => {
-    throw new ModelFaults([
+    throw new ModelFilesError([
       { file: folder, pointer: '', message: `The models folder cannot be read: ${error.message}` },
     ])
   })
@@ -107,7 +107,7 @@ export async function ignoredFiles(folder: string): Promise<string[]> {
 export const explainIgnored = (name: string) =>
   `${name} is passed over: a model is a .json, .ts or .js file right in this folder.`
 
-function nameClashes(files: string[]): Fault[] {
+function nameClashes(files: string[]): ModelFileFault[] {
   const seen = new Map<string, string>()
   return files.flatMap((file) => {
     const table = tableName({ name: modelName(file) }).toLowerCase()
@@ -125,7 +125,7 @@ function nameClashes(files: string[]): Fault[] {
 }
 
 /** Finds references to models without a file. Faulty files count as models, and their references are checked. */
-function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
+function brokenReferences({ file, raw }: RawModel, files: string[]): ModelFileFault[] {
   const names = files.map(modelName)
   return Object.entries(rawProperties(raw)).flatMap(([field, schema]) => {
     const found = findReference(schema)
@@ -143,7 +143,7 @@ function findReference(schema: unknown): { model: string; pointer: string } | un
 }
 
 /** A link table must not have the name of another model's table. */
-function linkClashes({ file, name, raw }: RawModel, files: string[]): Fault[] {
+function linkClashes({ file, name, raw }: RawModel, files: string[]): ModelFileFault[] {
   return Object.entries(rawProperties(raw)).flatMap(([field, schema]) => {
     const other = files.find((one) => modelName(one).toLowerCase() === `${name}.${field}`.toLowerCase())
     if (!other || findReference(schema)?.pointer !== '/items/reference') return []
@@ -153,20 +153,20 @@ function linkClashes({ file, name, raw }: RawModel, files: string[]): Fault[] {
 }
 
 /** Finds inverse fields whose other side is not a reference to their model. A file that cannot be read may have it. */
-function brokenInverses({ file, name, raw }: RawModel, files: string[], raws: RawModel[]): Fault[] {
+function brokenInverses({ file, name, raw }: RawModel, files: string[], raws: RawModel[]): ModelFileFault[] {
   const names = files.map(modelName)
   return Object.entries(rawProperties(raw)).flatMap(([own, schema]) => {
     const { inverse } = Object(schema) as { inverse?: unknown }
     if (typeof inverse !== 'string') return []
     const { model, field } = inverseTarget(inverse)
     const other = raws.find((one) => one.name === model)
-    const complaint = (message: string) => [{ file, pointer: `/properties/${own}/inverse`, message }]
-    if (!names.includes(model)) return complaint(missingModel(model, names))
+    const fault = (message: string) => [{ file, pointer: `/properties/${own}/inverse`, message }]
+    if (!names.includes(model)) return fault(missingModel(model, names))
     if (!other) return []
     const properties = rawProperties(other.raw)
     const references = Object.keys(properties).filter((key) => findReference(properties[key])?.model === name)
     if (references.includes(field)) return []
-    return complaint(`${model} has no field "${field}" that refers to ${name}.${didYouMean(field, references)}`)
+    return fault(`${model} has no field "${field}" that refers to ${name}.${didYouMean(field, references)}`)
   })
 }
 
@@ -194,15 +194,15 @@ export function requireModelName(name: string): void {
 interface FileToRead {
   file: string
   /** counts instead of what is in the folder */
-  own: Buffer | undefined
+  override: Buffer | undefined
   modules: ModuleLoader
 }
 
-async function readModel(folder: string, { file, own, modules }: FileToRead): Promise<RawModel> {
+async function readModel(folder: string, { file, override, modules }: FileToRead): Promise<RawModel> {
   const name = modelName(file)
   requireModelName(name)
   const path = resolve(folder, file)
-  const bytes = own ?? (await readBytes(path))
+  const bytes = override ?? (await readBytes(path))
   const hash = fileHash(bytes)
   const isJson = extname(file) === '.json'
   const { raw, imported } = isJson ? { raw: parseJson(bytes), imported: [] } : await modules.load(path, bytes)

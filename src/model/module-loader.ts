@@ -27,7 +27,7 @@ export class ModuleLoader {
   #late = 0
   #thread: Worker | undefined
   /** ends the wait for the module that is being loaded */
-  #settle!: (answer: ModuleAnswer) => void
+  #onAnswer!: (answer: ModuleAnswer) => void
 
   /** `signal` ends the wait for the modules. */
   constructor({ signal, limitMs = LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {}) {
@@ -59,7 +59,7 @@ export class ModuleLoader {
     if (this.#signal?.aborted) return STOPPED
     this.#thread ??= this.#start()
     const { promise, resolve } = Promise.withResolvers<ModuleAnswer | 'late'>()
-    this.#settle = resolve
+    this.#onAnswer = resolve
     const timer = setTimeout(resolve, this.#limitMs, 'late')
     const stop = () => resolve(STOPPED)
     this.#signal?.addEventListener('abort', stop)
@@ -78,10 +78,10 @@ export class ModuleLoader {
     const onEnd = (fault: string) => {
       if (this.#thread !== thread) return
       this.#thread = undefined
-      this.#settle({ fault })
+      this.#onAnswer({ fault })
     }
     // An answer that comes after its time is up is not that of the next module.
-    thread.on('message', (answer: ModuleAnswer) => this.#thread === thread && this.#settle(answer))
+    thread.on('message', (answer: ModuleAnswer) => this.#thread === thread && this.#onAnswer(answer))
     thread.on('error', (error) => onEnd(`The module failed: ${errorText(error)}`))
     thread.on('exit', () => onEnd('The module ended its process. It must only export a model.'))
     return thread

@@ -2,15 +2,15 @@ import type { ErrorObject } from 'ajv'
 import { mapValues } from '../lib/map-values.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { EVERYBODY } from './access.ts'
-import { newAjv } from './ajv.ts'
+import { createAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
 import {
-  type Fault,
   type FieldFile,
   type FileFault,
   type InverseFile,
   isInverse,
   type ModelFile,
+  type ModelFileFault,
   type RawModel,
   storedFields,
 } from './file.ts'
@@ -46,7 +46,7 @@ const OWN_KEYWORDS = new Set([
   'titles',
 ])
 
-const validate = newAjv({
+const validate = createAjv({
   strict: true,
   allowUnionTypes: true,
   verbose: true,
@@ -57,7 +57,7 @@ const validate = newAjv({
 }).compile<ModelFile>(metaSchema)
 
 /** Turns a raw model file into a Model, or returns all its faults. */
-export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {
+export function parseModel({ file, name, hash, raw }: RawModel): Model | ModelFileFault[] {
   const tidy = mergeLiteralUnions(raw)
   // An error of `if` only says that one of its branches has errors.
   const errors = validate(tidy) ? [] : (validate.errors as ErrorObject[]).filter(({ keyword }) => keyword !== 'if')

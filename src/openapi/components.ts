@@ -7,7 +7,7 @@ import { criteriaComponents } from './criteria.ts'
 import { exampleData, exampleRecord } from './examples.ts'
 import { componentsNamed, ownName } from './names.ts'
 import { component, componentRef } from './refs.ts'
-import { returned, returnedInverse } from './returned-schemas.ts'
+import { returnedInverse, returnedSchema } from './returned-schemas.ts'
 import { changeData, newData } from './sent-schemas.ts'
 import { canReturnStub } from './stub.ts'
 
@@ -17,7 +17,7 @@ export function modelComponents({ inverses, ...own }: Model, models: Models): Re
   const { title, description } = model
   const { page, answer, record, row, create, update, conflict, historyEntry } = componentsNamed(model.name)
   const fields = visibleFields(model)
-  const values = Object.fromEntries(fields.map((field) => [field.name, returned(field, models)]))
+  const values = Object.fromEntries(fields.map((field) => [field.name, returnedSchema(field, models)]))
   const always = { id: ID, version: VERSION, ...values }
   const related = model.inverses.map((inverse) => [inverse.name, returnedInverse(inverse)])
   const properties = { ...always, ...Object.fromEntries(related) }
@@ -104,6 +104,6 @@ function changeOf(field: Field): JsonSchema {
   if (links) return change({ type: ['array', 'null'], items: { type: 'integer' } })
   if (isScalar(field) && !schema.enum && schema.const === undefined)
     return SIMPLE_CHANGES[reference ? 'integer' : type] as JsonSchema
-  const { title, description, ...value } = returned({ ...field, required: false }, new Map())
+  const { title, description, ...value } = returnedSchema({ ...field, required: false }, new Map())
   return change(value)
 }

@@ -55,11 +55,11 @@ function* componentsOf({ all }: DescribedModels): Generator<Record<string, JsonS
 
 /** A route with the parameters, the body and the answer that the reader of the document may use. */
 function asSeen(route: Route, models: DescribedModels): Route {
-  const { querystringOf, describedOf, schema } = route
+  const { querystringFor, docsFor, schema } = route
   return {
     ...route,
-    ...(querystringOf && { schema: { ...schema, querystring: querystringOf(models) } }),
-    ...(describedOf && { described: describedOf(models) }),
+    ...(querystringFor && { schema: { ...schema, querystring: querystringFor(models) } }),
+    ...(docsFor && { docs: docsFor(models) }),
   }
 }
 

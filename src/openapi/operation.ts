@@ -22,7 +22,7 @@ export interface Route {
   /** whether it needs no session */
   isPublic: boolean
   /** whether it accepts an `Idempotency-Key` */
-  isOnce: boolean
+  takesIdempotencyKey: boolean
   /** name of the model whose records it is about */
   model?: string | undefined
   /** what it does with the records, where it is one operation */
@@ -30,11 +30,11 @@ export interface Route {
   /** the role that it needs */
   role?: string | undefined
   /** The query string, if it depends on the fields of the models. */
-  querystringOf?: ((models: DescribedModels) => JsonSchema) | undefined
+  querystringFor?: ((models: DescribedModels) => JsonSchema) | undefined
   /** Body and answer, if they depend on the models that a user may use. */
-  describedOf?: ((models: DescribedModels) => RouteDocs) | undefined
+  docsFor?: ((models: DescribedModels) => RouteDocs) | undefined
   failures: DocumentedFailure[]
-  described?: RouteDocs | undefined
+  docs?: RouteDocs | undefined
 }
 
 export type OpenApiOperation = Record<string, unknown>
@@ -63,16 +63,16 @@ const HEADERS_OF: Partial<Record<number, HeaderName[]>> = { 401: ['WWW-Authentic
 const ANYWHERE = [405, 413, 415, 429, 500, 503, 507]
 
 export function createOperation(route: Route, shared: SharedComponents, isDescribed: boolean): OpenApiOperation {
-  const { url, schema, isPublic, isOnce, failures, described } = route
+  const { url, schema, isPublic, takesIdempotencyKey, failures, docs } = route
   const { params, headers, querystring, body, response, ...words } = schema
-  const sent = described?.body ?? body
-  const answer = described?.answer ?? (response as Record<number, JsonSchema> | undefined)?.[200]
-  const sentHeaders = [...(described?.headers ?? []), ...(isOnce ? ['Idempotency-Replayed' as const] : [])]
+  const sent = docs?.body ?? body
+  const answer = docs?.answer ?? (response as Record<number, JsonSchema> | undefined)?.[200]
+  const sentHeaders = [...(docs?.headers ?? []), ...(takesIdempotencyKey ? ['Idempotency-Replayed' as const] : [])]
   return {
     ...words,
     ...(isPublic && { security: [] }),
     ...(sent !== undefined && { requestBody: { required: true, ...asJson(sent) } }),
-    ...(described?.content !== undefined && { requestBody: { required: true, content: described.content } }),
+    ...(docs?.content !== undefined && { requestBody: { required: true, content: docs.content } }),
     parameters: [
       ...parametersIn('path', params ?? pathParameters(url), shared),
       ...parametersIn('header', headers, shared),
@@ -80,7 +80,7 @@ export function createOperation(route: Route, shared: SharedComponents, isDescri
     ],
     responses: {
       200: { ...answerSchema(answer), ...headersNamed(sentHeaders, shared) },
-      ...(described?.unchanged && { 304: unchanged(shared) }),
+      ...(docs?.unchanged && { 304: unchanged(shared) }),
       ...failureResponses(failures, shared, isDescribed ? route.model : undefined),
     },
   }

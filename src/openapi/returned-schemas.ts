@@ -11,7 +11,7 @@ import { componentRef } from './refs.ts'
 const TYPE_KEYWORDS = ['type', 'title', 'description', 'enum', 'const', 'format', 'required', 'additionalProperties']
 
 /** Schema of a returned value. It may be null unless the field is required. */
-export function returned(field: Field, models: Models): JsonSchema {
+export function returnedSchema(field: Field, models: Models): JsonSchema {
   const { title, description, schema, required, type, format } = field
   const nullable = (one: JsonSchema) => (required ? one : { ...one, type: [one.type, 'null'] })
   const words = { title, description }

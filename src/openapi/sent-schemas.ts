@@ -7,14 +7,14 @@ import { component } from './refs.ts'
 
 /** Schema of the data of a new record. */
 export const newData = (model: Model, models: Models): JsonSchema =>
-  written(optionalWithDefault(schemaForCreate(model)), model, (inverse) => newRecords(inverse, models))
+  sentSchema(optionalWithDefault(schemaForCreate(model)), model, (inverse) => newRecords(inverse, models))
 
 /** Schema of the data of an update. */
 export function changeData(model: Model, models: Models): JsonSchema {
   const { required, properties, ...rules } = schemaForUpdate(model)
   const version = { ...VERSION, description: 'The version that was read. Required, unless `If-Match` names it.' }
   const named = { ...rules, properties: { ...(properties as object), version } }
-  return written(named, model, (inverse) => changedRecords(inverse, models), true)
+  return sentSchema(named, model, (inverse) => changedRecords(inverse, models), true)
 }
 
 /** Values with a default need not be sent, at any depth. */
@@ -65,7 +65,7 @@ function nested({ model, field }: Inverse, models: Models, rulesFor: (model: Mod
   const target = models.get(model) as Model
   const fields = target.fields.map((one) => (one.name === field ? { ...one, required: false } : one))
   const free = { ...target, fields, inverses: [] }
-  return written(rulesFor(free), free, () => ({}))
+  return sentSchema(rulesFor(free), free, () => ({}))
 }
 
 const RecordWithId = component('RecordWithId', {
@@ -85,7 +85,7 @@ const CreatedBefore = component('CreatedBefore', {
 })
 
 /** The rules that are checked, except that a reference may also be sent as the record itself; and related records. */
-function written(
+function sentSchema(
   rules: JsonSchema,
   model: Model,
   related: (inverse: Inverse) => JsonSchema,

@@ -1,4 +1,4 @@
-import { unavailable } from '../errors.ts'
+import { unavailableFailure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
 import { FairQueue } from '../lib/fair-queue.ts'
 
@@ -46,7 +46,7 @@ export class PasswordQueue {
     const queue = isKnown ? this.#known : this.#unknown
     const isFull = queue.size >= (isKnown ? MAX_KNOWN : MAX_UNKNOWN)
     if (isFull || (!isKnown && queue.queueLength(holder) >= MAX_PER_ADDRESS))
-      throw unavailable('Too many people are logging in right now. Try again in a few seconds.', 5)
+      throw unavailableFailure('Too many people are logging in right now. Try again in a few seconds.', 5)
     return new Promise((resolve) => queue.add(holder, resolve))
   }
 

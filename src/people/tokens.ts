@@ -2,7 +2,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { DAY_MS, toIso } from '../lib/dates.ts'
 import type { User } from '../model/access.ts'
-import type { Database, MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
+import type { Database, MaybePromise, Row, Step, Storage, WriteStorage } from '../storage/storage.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { toUser, type UserRow } from './user-row.ts'
 import { noSuchUser } from './users.ts'
@@ -51,12 +51,12 @@ const hashToken = (token: string) => hash('sha256', token)
  * a retry with the same idempotency key gets it again, although only its hash is stored.
  */
 export async function createToken(
-  storage: Pick<Storage, 'db' | 'write'>,
+  storage: WriteStorage,
   secret: string,
   username: string,
   { name, days = MAX_DAYS, readOnly = false }: NewToken,
 ): Promise<TokenInfo & { token: string }> {
-  checkRules({ name, days })
+  validateToken({ name, days })
   const now = Date.now()
   const drawn = randomBytes(32).toString('base64url')
   const deriveToken = (number: string) =>
@@ -126,7 +126,7 @@ export class Tokens {
   }
 
   /** User of a token; undefined if the token is unknown or has expired. */
-  async bearerOf(token: string): Promise<Bearer | undefined> {
+  async findBearer(token: string): Promise<Bearer | undefined> {
     const now = Date.now()
     const row = await this.#lookUp(hashToken(token), now)
     if (!row) return undefined
@@ -136,7 +136,7 @@ export class Tokens {
   }
 
   /** The user's current name and roles, for requests that run long; undefined if the token has ended meanwhile. */
-  async userOf({ hash: known }: Bearer): Promise<User | undefined> {
+  async currentUser({ hash: known }: Bearer): Promise<User | undefined> {
     const row = await this.#lookUp(known, Date.now())
     return row && toUser(row)
   }
@@ -174,7 +174,7 @@ function toInfo({ id, name, readOnly, createdOn, expires, lastUsed }: Row): Toke
   }
 }
 
-function checkRules({ name, days }: { name: string; days: number }): void {
+function validateToken({ name, days }: { name: string; days: number }): void {
   const errors: Record<string, string> = {}
   if (name.length < 1 || name.length > MAX_NAME) errors.name = `must have 1 to ${MAX_NAME} characters`
   if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) errors.days = `must be 1 to ${MAX_DAYS}`

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
 import { toIso } from '../lib/dates.ts'
 import { type Attributes, type AttributeValue, RIGHTS_MODEL, type User } from '../model/access.ts'
-import type { Database, Step, Storage } from '../storage/storage.ts'
+import type { Database, Step, WriteStorage } from '../storage/storage.ts'
 import { clearAttempts } from './attempts.ts'
 import { attributesFault, changedAttributes } from './attributes.ts'
 import { writeKeepingAdmin } from './last-admin.ts'
@@ -30,9 +30,6 @@ export interface UserChange {
   enabled?: boolean
   password?: string
 }
-
-/** The part of the storage that writing users needs. */
-type Writable = Pick<Storage, 'db' | 'write'>
 
 const USERS = 'dossier_users'
 /** Stored instead of a hash; no password matches it. */
@@ -117,10 +114,10 @@ export interface NewUser {
 
 /** Records name their owner: a new user with a former user's name gets those records, so `again` must be explicit. */
 export async function addUser(
-  storage: Writable,
+  storage: WriteStorage,
   { username, password, roles, attributes = {}, again = false }: NewUser,
 ): Promise<Account> {
-  checkRules({ username, roles, attributes, ...(password !== undefined && { password }) })
+  validateUser({ username, roles, attributes, ...(password !== undefined && { password }) })
   const hash = password === undefined ? NO_PASSWORD : await hashPassword(password)
   const insert = sql`
     INSERT INTO dossier_users (username, password, roles, attributes, "createdOn", "rightsSince")
@@ -152,12 +149,12 @@ async function notFree(db: Database, username: string): Promise<Failure> {
  * the user has others by now.
  */
 export async function changeUser(
-  storage: Writable,
+  storage: WriteStorage,
   username: string,
   change: UserChange,
   { kept = '', proof, attributes }: { kept?: string; proof?: string; attributes?: Attributes } = {},
 ): Promise<Account> {
-  checkRules({ username, ...change })
+  validateUser({ username, ...change })
   const { db } = storage
   const rights = {
     ...(change.roles && { roles: JSON.stringify(change.roles) }),
@@ -223,7 +220,7 @@ const noteFormer = (username: string): Step => ({
 
 /** Changes some attributes of a user; undefined removes one. Others keep what somebody else sets at the same time. */
 export async function setAttributes(
-  storage: Writable,
+  storage: WriteStorage,
   username: string,
   change: Map<string, AttributeValue | undefined>,
 ): Promise<Account> {
@@ -244,7 +241,7 @@ export async function setAttributes(
 }
 
 /** Deletes a user; the foreign key deletes their sessions. The name is recorded as used. Returns it as it was spelt. */
-export async function removeUser(storage: Writable, username: string): Promise<string> {
+export async function removeUser(storage: WriteStorage, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
   const remember = {
     sql: 'INSERT INTO dossier_former (username) VALUES (?) ON CONFLICT DO NOTHING',
@@ -261,7 +258,7 @@ export async function removeUser(storage: Writable, username: string): Promise<s
 }
 
 /** Deletes the failed logins of a locked user. Returns the name as it is spelt. */
-export async function unlockUser(storage: Writable, username: string): Promise<string> {
+export async function unlockUser(storage: WriteStorage, username: string): Promise<string> {
   const named = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
   const unlocked = await writeKeepingAdmin(storage, noSuchUser(username), [named, clearAttempts(storage.db, username)])
   return unlocked.username as string
@@ -282,7 +279,7 @@ function toAccount(row: Record<string, unknown>): Account {
 export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
 /** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
-function checkRules({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {
+function validateUser({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {
   const errors: Record<string, string> = {}
   if (!new RegExp(USERNAME).test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'
   if (password !== undefined) {

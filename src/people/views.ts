@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { toIso } from '../lib/dates.ts'
 import { ADMIN, EVERYBODY, type User } from '../model/access.ts'
-import type { Database, Row, Step, Storage } from '../storage/storage.ts'
+import type { Database, Row, Step, WriteStorage } from '../storage/storage.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
@@ -57,12 +57,12 @@ export async function listViews(db: Database, model: string, user: User): Promis
 }
 
 export async function createView(
-  storage: Pick<Storage, 'db' | 'write'>,
+  storage: WriteStorage,
   model: string,
   settings: ViewSettings,
   user: User,
 ): Promise<SavedView> {
-  checkRules(settings, user)
+  validateView(settings, user)
   const { name, role, kind, query, first } = settings
   const now = Date.now()
   const insert: Step = {
@@ -87,14 +87,14 @@ const tooMany = () =>
 
 /** Changes a view in the version that the user has read. */
 export async function updateView(
-  storage: Pick<Storage, 'db' | 'write'>,
+  storage: WriteStorage,
   id: number,
   version: number,
   settings: ViewSettings,
   user: User,
   mayUse: MayUse,
 ): Promise<SavedView> {
-  checkRules(settings, user)
+  validateView(settings, user)
   const { model } = await requireOwn(storage.db, id, user, mayUse)
   const { name, role, kind, query, first } = settings
   const update: Step = {
@@ -111,7 +111,7 @@ export async function updateView(
 }
 
 export async function deleteView(
-  storage: Pick<Storage, 'db' | 'write'>,
+  storage: WriteStorage,
   id: number,
   version: number,
   user: User,
@@ -179,7 +179,7 @@ async function changedMeanwhile(
   )
 }
 
-function checkRules({ name, role, query, first }: ViewSettings, user: User): void {
+function validateView({ name, role, query, first }: ViewSettings, user: User): void {
   const errors: Record<string, string> = {}
   if (name.trim() === '' || name.length > MAX_NAME) errors.name = `must have 1 to ${MAX_NAME} characters`
   if (query.length > MAX_QUERY) errors.query = `must have at most ${MAX_QUERY} characters`

@@ -1,7 +1,7 @@
 import type { Operation } from '../model/access.ts'
 import type { MaybePromise, Row, Step, StepRef, StorageFault, Unit } from '../storage/storage.ts'
 
-/** A validated change that has not been written yet. */
+/** A validated write that has not been executed yet. */
 export interface PlannedWrite<Result = unknown> {
   unit: Unit
   /** Builds the result from the rows of the unit's steps; if no row was written, throws the reason. */
@@ -21,47 +21,47 @@ export interface WriteTarget {
 export const isBeyondReach = ({ kind, details }: StorageFault, steps: readonly Step[]): boolean =>
   kind === 'no-row' && steps[details.step as number]?.isReachCheck === true
 
-/** Stands for a parameter: a column of the record that an earlier change of the same transaction writes. */
-export interface ChangeRef {
-  /** index of the change */
-  ofChange: number
+/** Stands for a parameter: a column of the record that an earlier write of the same transaction stores. */
+export interface WriteRef {
+  /** index of the write */
+  ofWrite: number
   column: string
 }
 
-/** Several changes as one unit. */
+/** Several writes as one unit. */
 export interface JoinedWrites {
   steps: Step[]
-  /** The index of the change that a step belongs to; undefined for steps that were added later. */
-  changeAt(step: number | undefined): number | undefined
-  /** The rows of one change. */
-  rowsOf(rows: Row[][], change: number): Row[][]
+  /** The index of the write that a step belongs to; undefined for steps that were added later. */
+  writeAt(step: number | undefined): number | undefined
+  /** The rows of one write. */
+  rowsOf(rows: Row[][], write: number): Row[][]
 }
 
 /**
- * Joins the steps of changes. References to steps get the new step numbers. The reach checks move to the end, when all
+ * Joins the steps of writes. References to steps get the new step numbers. The reach checks move to the end, when all
  * records have been written.
  */
 export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
-  const all = planned.flatMap(({ unit }, change) => unit.steps.map((step, place) => ({ step, change, place })))
+  const all = planned.flatMap(({ unit }, write) => unit.steps.map((step, place) => ({ step, write, place })))
   const placed = [...all.filter(({ step }) => !step.isReachCheck), ...all.filter(({ step }) => step.isReachCheck)]
-  const placeOf = new Map(placed.map(({ change, place }, index) => [`${change} ${place}`, index]))
-  const relocateReference = (value: unknown, change: number): unknown => {
+  const placeOf = new Map(placed.map(({ write, place }, index) => [`${write} ${place}`, index]))
+  const relocateReference = (value: unknown, write: number): unknown => {
     if (typeof value !== 'object' || value === null) return value
-    const { ofChange = change, step = 0, column } = value as Partial<ChangeRef & StepRef>
-    return { step: placeOf.get(`${ofChange} ${step}`) as number, column }
+    const { ofWrite = write, step = 0, column } = value as Partial<WriteRef & StepRef>
+    return { step: placeOf.get(`${ofWrite} ${step}`) as number, column }
   }
   const steps = placed.map(
-    ({ step, change }): Step => ({
+    ({ step, write }): Step => ({
       ...step,
-      parameters: step.parameters.map((value) => relocateReference(value, change)),
+      parameters: step.parameters.map((value) => relocateReference(value, write)),
       must: true,
     }),
   )
-  const owners = placed.map(({ change }) => change)
+  const owners = placed.map(({ write }) => write)
   const placesOf = Map.groupBy(owners.keys(), (place) => owners[place])
   return {
     steps,
-    changeAt: (step) => (step === undefined ? undefined : owners[step]),
-    rowsOf: (rows, change) => (placesOf.get(change) as number[]).map((place) => rows[place] as Row[]),
+    writeAt: (step) => (step === undefined ? undefined : owners[step]),
+    rowsOf: (rows, write) => (placesOf.get(write) as number[]).map((place) => rows[place] as Row[]),
   }
 }

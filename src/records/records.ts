@@ -1,4 +1,4 @@
-import { ALL, type Reach, withReachByIndex } from '../filters/reach.ts'
+import { FULL_REACH, type Reach, withReachByIndex } from '../filters/reach.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
 import { type Operation, outOfReach, type User } from '../model/access.ts'
@@ -16,7 +16,7 @@ import type { RecordsContext, RestoreRequest, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
 import { cachedStatements, placeholder, reachValues } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
-import { createFinder, newLimits } from './find/find.ts'
+import { createFinder, createFindLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
 import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
@@ -49,17 +49,17 @@ export function createRecords(context: RecordsContext, model: Model) {
   const violations = createViolationChecks(context, model)
   const isWithinReach = createRefusedReachCheck(context, model)
   const journal = createJournal(storage, model)
-  const { written, merged, replay } = createAnswers(model, {
-    rebuild: (id, version, user) => past.recordAt(id, version, user, () => findWithin(id, ALL)),
-    mayRead: (id, user) => past.isReadable(id, user),
+  const { answerWritten, answerMerged, replay } = createAnswers(model, {
+    rebuild: (id, version, user) => history.recordAt(id, version, user, () => findWithin(id, FULL_REACH)),
+    mayRead: (id, user) => history.isReadable(id, user),
   })
   const shown = visibleFields(model).map((field) => field.name)
   const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
-  const past = createHistory(context, model, journal, findReadable)
+  const history = createHistory(context, model, journal, findReadable)
 
   async function read(id: number, user: Caller, selection: Selection): Promise<StoredRecord> {
     const record = await requireReachable(id, 'read', user, selection)
-    const { deadline } = newLimits(context.findSeconds)
+    const { deadline } = createFindLimits(context.findSeconds)
     await expand(
       { storage, models, access, cursors: context.cursors, user, deadline },
       model,
@@ -78,7 +78,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       checks.create(data)
       const sent = { ...data, ...references }
       await violations.refuseUnreachable(sent, user)
-      return planned('create', units.create(sent, user), user, sent, (rows) => written(rows, user))
+      return planned('create', units.create(sent, user), user, sent, (rows) => answerWritten(rows, user))
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
@@ -90,7 +90,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     /** An update with data that has been checked. */
     updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
       const toResult = (rows: Row[][]) =>
-        rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent)
+        rows[0]?.[0] ? answerWritten(rows, user) : throwConflict(id, version, 'update', user, sent)
       return planned('update', units.update(id, version, sent, user), user, sent, toResult, id)
     },
 
@@ -98,7 +98,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
       const toResult = (rows: Row[][]) =>
-        rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
+        rows[1]?.[0] ? answerMerged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
       return planned('update', units.merge(id, version, sent, user), user, sent, toResult, id)
     },
 
@@ -160,8 +160,8 @@ export function createRecords(context: RecordsContext, model: Model) {
     { id, version, operation }: WriteTarget,
   ): Promise<StoredRecord> {
     const toResult = (rows: Row[][]) =>
-      rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, toResult, id))
+      rows.at(-1)?.[0] ? answerWritten(rows, caller) : throwConflict(id, version, operation, caller, sent)
+    return perform(caller, replay.write, () => planned(operation, unit, caller, sent, toResult, id))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -214,7 +214,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     selection: Selection,
   ): Promise<StoredRecord> {
     const record = await findWithin(id, access.reachFor(model, operation, user), selection)
-    if (!record) throw await past.notFoundError(id, user)
+    if (!record) throw await history.notFoundError(id, user)
     return record
   }
 
@@ -246,7 +246,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     violations,
     checks,
     units,
-    past,
+    past: history,
     findWithin,
     writeRecord,
     plan,
@@ -258,27 +258,27 @@ export function createRecords(context: RecordsContext, model: Model) {
     read,
     plan,
     replay,
-    create: (data: unknown, caller: Caller) => perform(caller, replay.written, () => plan.create(data, caller)),
+    create: (data: unknown, caller: Caller) => perform(caller, replay.write, () => plan.create(data, caller)),
     update: (id: number, data: unknown, caller: Caller) =>
-      perform(caller, replay.written, () => plan.update(id, data, caller)),
+      perform(caller, replay.write, () => plan.update(id, data, caller)),
     merge: (id: number, data: unknown, caller: Caller) =>
-      perform(caller, replay.merged, () => plan.merge(id, data, caller)),
+      perform(caller, replay.merge, () => plan.merge(id, data, caller)),
     remove: (id: number, version: number | undefined, caller: Caller) =>
-      perform(caller, replay.removed, () => plan.remove(id, version, caller)),
+      perform(caller, replay.remove, () => plan.remove(id, version, caller)),
     restore: (id: number, restoring: RestoreRequest, caller: Caller) =>
-      caller.idempotency?.stored ? replay.written(caller.idempotency.stored, caller) : restore(id, restoring, caller),
-    history: past.history,
-    version: past.version,
-    deleted: createDeletedReader(context, model, journal, past.couldRead),
-    isReadable: past.isReadable,
+      caller.idempotency?.stored ? replay.write(caller.idempotency.stored, caller) : restore(id, restoring, caller),
+    readHistory: history.readHistory,
+    readVersion: history.readVersion,
+    listDeleted: createDeletedReader(context, model, journal, history.couldRead),
+    isReadable: history.isReadable,
     exportAll: createExporter(context, model),
     ...createImporter({ context, model, plan }),
-    forget: createForgetter(context, model, past),
-    prepare: checks.prepare,
+    forget: createForgetter(context, model, history),
+    compileValidators: checks.compile,
     requireRecord,
     referenceOf,
     planUndo,
-    entries: journal.entries,
+    decodeEntries: journal.entries,
   }
 }
 

@@ -73,7 +73,7 @@ export function parseAggregateParameters(parameters: QueryParameters, context: C
     const [, aggregate = '', path] = /^(\w+)(?:\(([\w.]+)\))?$/.exec(text) ?? [text, text]
     return parseValue('"values"', text, aggregate, path, context)
   })
-  return checked(
+  return validateQuery(
     {
       groups,
       values,
@@ -112,7 +112,7 @@ export function parseAggregateBody(body: AggregateBody, context: Context): Aggre
   })
   const query = { groups, values: parsed, filter, textSearch, sort: toSort(body.sortBy ?? []), limit, after, zone }
   const having = body.having === undefined ? undefined : parseHaving(body.having, answerFields(query))
-  return checked({ ...query, having, expand: body.expand ?? [] }, '"sortBy"')
+  return validateQuery({ ...query, having, expand: body.expand ?? [] }, '"sortBy"')
 }
 
 const toSort = (names: string[]) =>
@@ -132,7 +132,7 @@ export function answerFields({ groups, values }: Pick<AggregateQuery, 'groups' |
 const NUMBER: Field = { ...ID_FIELD, type: 'number' }
 const TEXT: Field = { ...ID_FIELD, type: 'string' }
 
-function checked(query: AggregateQuery, sort: string): AggregateQuery {
+function validateQuery(query: AggregateQuery, sort: string): AggregateQuery {
   const { groups, values, zone, expand } = query
   if (groups.length > MAX_GROUP_KEYS) throw badRequest(`There are more than ${MAX_GROUP_KEYS} groups.`)
   if (values.length > MAX_AGGREGATES) throw badRequest(`There are more than ${MAX_AGGREGATES} values.`)

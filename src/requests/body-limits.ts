@@ -1,4 +1,4 @@
-import { unavailable } from '../errors.ts'
+import { unavailableFailure } from '../errors.ts'
 import { FairLimiter } from '../lib/fair-limiter.ts'
 
 /** A body over this size is large. Few large ones are received and parsed at once, so that small ones need not wait. */
@@ -53,7 +53,7 @@ export class BodyLimits {
   reserve(holder: string, bytes: number): () => void {
     const own = (this.#small.get(holder) ?? 0) + bytes
     if (own > MAX_SMALL.user * this.#share || this.#total + bytes > MAX_SMALL.total * this.#share)
-      throw unavailable('Too many bodies are being sent. Try again in a moment.')
+      throw unavailableFailure('Too many bodies are being sent. Try again in a moment.')
     this.#add(holder, bytes)
     return () => this.#add(holder, -bytes)
   }

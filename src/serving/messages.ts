@@ -15,9 +15,9 @@ export interface ThreadStart {
   /** see `Storage.threadReads` */
   reads: object
   /** number of the app that these models are served with */
-  served: number
+  swapCount: number
   /** number of the app that the main thread serves now, in shared memory; it grows with each swap */
-  generation: Int32Array
+  swapCounter: Int32Array
   /** address of the main thread's listener for forwarded requests, and the secret that it expects */
   forward: { path: string; secret: string }
   /** whether a request that met other tables may wait for the next app: the service follows by itself */
@@ -43,7 +43,7 @@ export type ThreadRequest =
 /** Orders without an answer. */
 export type ThreadOrder =
   /** serves the prepared app from now on, and ends `keepSnapshot` */
-  | { do: 'swap'; generation: number }
+  | { do: 'swap'; swapCount: number }
   /** drops the prepared app */
   | { do: 'discard' }
   /** ends `hold` and `keepSnapshot` */

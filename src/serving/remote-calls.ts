@@ -29,7 +29,7 @@ export class RemoteCalls<Request extends object> {
     })
   }
 
-  settle(answer: CallResult): void {
+  resolveCall(answer: CallResult): void {
     const call = this.#open.get(answer.id)
     this.#open.delete(answer.id)
     if ('failed' in answer) call?.reject(deserializeError(answer.failed))

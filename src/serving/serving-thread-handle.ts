@@ -25,7 +25,7 @@ export class ServingThreadHandle {
   /** resolves when the thread has ended, with the reason */
   readonly ended: Promise<Error>
   /** number of the app that the thread was started with */
-  readonly served: number
+  readonly swapCount: number
   readonly #worker: Worker
   readonly #storage: Storage
   readonly #events: ThreadEvents
@@ -36,7 +36,7 @@ export class ServingThreadHandle {
   #error = new Error('The serving thread has ended.')
 
   constructor(data: ThreadStart, storage: Storage, events: ThreadEvents) {
-    this.served = data.served
+    this.swapCount = data.swapCount
     this.#storage = storage
     this.#events = events
     this.#worker = startThread(import.meta.resolve('./serving-thread.ts'), data, HEAP)
@@ -81,7 +81,7 @@ export class ServingThreadHandle {
   }
 
   #onMessage(message: FromThread): void {
-    if ('done' in message || 'failed' in message) this.#calls.settle(message)
+    if ('done' in message || 'failed' in message) this.#calls.resolveCall(message)
     else if ('id' in message) this.#serve(message)
     else if (message.do === 'cancel') this.#searches.get(message.search)?.abort()
     else if (message.do === 'log') for (const line of message.lines) this.#events.log(line)

@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { buildApp } from '../app.ts'
 import { type Handler, HttpFront } from '../http/front.ts'
 import { writesTo } from '../http/writes.ts'
-import { newLogger } from '../logging.ts'
+import { createLogger } from '../logging.ts'
 import type { Model } from '../model/model.ts'
 import { openThreadReads } from '../storage/open.ts'
 import { serializeError } from '../storage/thread-errors.ts'
@@ -44,7 +44,7 @@ const calls = new RemoteCalls<StorageRequest>(send)
 const reads = await openThreadReads(start.reads as Parameters<typeof openThreadReads>[0])
 const storage = new ThreadStorage(reads, calls, (search) => send({ do: 'cancel', search }))
 const metrics = new Metrics(false)
-const log = newLogger(config, false, { write: logLine })
+const log = createLogger(config, false, { write: logLine })
 const damage = new Damage({ fatal: (error: unknown) => send({ do: 'damage', error: serializeError(error) }) })
 
 const holdOutdated = canWaitForNextApp ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
@@ -54,7 +54,7 @@ const build = (models: Model[]) =>
 let current = await build(start.models)
 let prepared: App | undefined
 let endHold: (() => void) | undefined
-const swaps = new SwapFollower(port, start.generation, start.served, onMessage)
+const swaps = new SwapFollower(port, start.swapCounter, start.swapCount, onMessage)
 
 const front = new HttpFront(
   handlerFor(current),
@@ -85,7 +85,7 @@ function handlerFor({ routing, isUrgent, isStreamed }: App): Handler {
 
 function onMessage(text: string): void {
   const message: ToThread = JSON.parse(text)
-  if ('done' in message || 'failed' in message) calls.settle(message)
+  if ('done' in message || 'failed' in message) calls.resolveCall(message)
   else if ('id' in message) {
     const { id } = message
     answer(message).then(
@@ -96,7 +96,7 @@ function onMessage(text: string): void {
 }
 
 function carryOut(order: ThreadOrder): void {
-  if (order.do === 'swap') swap(order.generation)
+  if (order.do === 'swap') swap(order.swapCount)
   else if (order.do === 'discard') {
     prepared?.close().catch((error: unknown) => log.warn(error, 'an app that is not needed could not be closed'))
     prepared = undefined
@@ -110,7 +110,7 @@ function swap(to: number): void {
   const previous = current
   current = prepared as App
   prepared = undefined
-  swaps.served = to
+  swaps.swapCount = to
   reads.assumeShapes(tableShapes([...current.models.values()]))
   const closed = front.replace(handlerFor(current)).then(() => previous.close())
   closed.catch((error) => log.warn(error, 'an app that is not served any more could not be closed'))

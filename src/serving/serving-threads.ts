@@ -59,7 +59,7 @@ export class ServingThreads {
   readonly #serving = new Set<ServingThreadHandle>()
   readonly #starting = new Set<ServingThreadHandle>()
   readonly #stopping = new AbortController()
-  readonly #generation = new Int32Array(new SharedArrayBuffer(4))
+  readonly #swapCounter = new Int32Array(new SharedArrayBuffer(4))
   #share = 1
   #address = { host: '', port: 0 }
   #forward: { address: ForwardAddress; server: Server } | undefined
@@ -95,10 +95,10 @@ export class ServingThreads {
 
   /** Has all threads serve the prepared app before they take up their next request. */
   swap(): void {
-    const generation = Atomics.load(this.#generation, 0) + 1
-    this.#order({ do: 'swap', generation })
+    const swapCount = Atomics.load(this.#swapCounter, 0) + 1
+    this.#order({ do: 'swap', swapCount })
     // Raised after the orders are sent: a thread that notices it finds the order in its queue.
-    Atomics.store(this.#generation, 0, generation)
+    Atomics.store(this.#swapCounter, 0, swapCount)
   }
 
   discard(): void {
@@ -164,8 +164,8 @@ export class ServingThreads {
     const data = {
       config: this.#owner.config,
       models: this.#owner.models(),
-      served: Atomics.load(this.#generation, 0),
-      generation: this.#generation,
+      swapCount: Atomics.load(this.#swapCounter, 0),
+      swapCounter: this.#swapCounter,
       forward: (this.#forward as { address: ForwardAddress }).address,
       reads: this.#storage.threadReads as object,
       share: this.#share,
@@ -189,10 +189,10 @@ export class ServingThreads {
     await thread.ready
     await this.#owner.whileUnchanged(async () => {
       if (this.#isStopping) return
-      const generation = Atomics.load(this.#generation, 0)
-      if (thread.served !== generation) {
+      const swapCount = Atomics.load(this.#swapCounter, 0)
+      if (thread.swapCount !== swapCount) {
         await thread.call({ do: 'prepare', models: this.#owner.models() })
-        thread.send({ do: 'swap', generation })
+        thread.send({ do: 'swap', swapCount })
       }
       await thread.call({ do: 'listen', ...this.#address })
       this.#serving.add(thread)

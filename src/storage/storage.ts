@@ -1,9 +1,8 @@
+/** The interface of a storage engine. Code outside this folder uses this interface and names no engine. */
 import type { Database, Dialect } from './dialect.ts'
 
 export * from './dialect.ts'
 export * from './faults.ts'
-
-/** The interface of a storage engine. Code outside this folder uses this interface and names no engine. */
 
 export type SqlValue = string | number | null
 
@@ -293,6 +292,8 @@ export interface Storage {
   /** Writes all waiting units, then closes all connections and threads. */
   close(): Promise<void>
 }
+/** What functions that write to the service's own tables need of a storage. */
+export type WriteStorage = Pick<Storage, 'db' | 'write'>
 
 /** Prefix of the draft tables of a rebuild. Their references may point to tables that do not exist yet. */
 export const DRAFT_PREFIX = 'dossier_draft__'

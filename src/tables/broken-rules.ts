@@ -1,4 +1,4 @@
-import { newAjv } from '../model/ajv.ts'
+import { createAjv } from '../model/ajv.ts'
 import type { Field, Model } from '../model/model.ts'
 import { tableName } from '../model/model.ts'
 import { schemaForCreate } from '../model/write-schemas.ts'
@@ -26,7 +26,7 @@ export async function countBrokenRules(
     const column = table.columns.find(({ name }) => name === field.name || name === field.renamedFrom)
     return field.readOnly || !column || column.generated ? [] : [{ field, column }]
   })
-  const validate = newAjv({ useDefaults: false }).compile(schemaForCreate(model))
+  const validate = createAjv({ useDefaults: false }).compile(schemaForCreate(model))
   const decode = rowDecoder(model)
   const broken = new Map<string, BrokenRule>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]

@@ -73,7 +73,7 @@ const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts
 const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
 const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
 const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
-const REFUSE_SHARED = defineJob<Draft[], void>(DRAFTS, 'refuseDuplicates')
+const REFUSE_DUPLICATES = defineJob<Draft[], void>(DRAFTS, 'refuseDuplicates')
 const DISCARD = defineJob<string, void>(DRAFTS, 'discardOwn')
 const INDEXES = import.meta.resolve('./rebuild/build-indexes.ts')
 const BUILD = defineJob<BuildInput, string[]>(INDEXES, 'buildIndexes', 'no transaction')
@@ -221,7 +221,7 @@ async function explain(storage: Storage, models: Model[], drafts: Draft[], error
   try {
     throwIfRefused(await planModels(storage, models))
     // Computed values exist only in the drafts, so `planModels` cannot find duplicates among them.
-    if (isTaken) await storage.runWriteJob(REFUSE_SHARED, drafts)
+    if (isTaken) await storage.runWriteJob(REFUSE_DUPLICATES, drafts)
   } catch (refused) {
     return refused
   }

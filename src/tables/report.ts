@@ -38,7 +38,7 @@ export async function createReports(
 }
 
 /** Reports what a change of one model would do to its data, and to that of models that are changed with it. */
-export async function createReportsOf(
+export async function createReportsForModel(
   db: Database,
   { models, of }: { models: Model[]; of: string },
 ): Promise<Report[]> {

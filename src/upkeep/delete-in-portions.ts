@@ -11,19 +11,19 @@ const MAX_AT_ONCE = 1000
  * Deletes old rows in portions, with a pause after each as long as the portion took. `drop` returns the step that
  * deletes up to `portion` rows and returns one row for each. After `isOver` the rest waits for the next run.
  */
-export async function dropInPortions(
+export async function deleteInPortions(
   storage: Storage,
-  drop: (portion: number) => Step,
-  onDropped: (count: number) => void,
+  deleteStep: (portion: number) => Step,
+  onDeleted: (count: number) => void,
   isOver: () => boolean,
 ): Promise<void> {
   let portion = FIRST_PORTION
   let isAll = false
   do {
     const start = performance.now()
-    const [rows = []] = await storage.write({ steps: [drop(portion)] })
+    const [rows = []] = await storage.write({ steps: [deleteStep(portion)] })
     const took = performance.now() - start
-    onDropped(rows.length)
+    onDeleted(rows.length)
     isAll = rows.length < portion
     portion = nextPortion(portion, took, PORTION_MS, MAX_AT_ONCE)
     await setTimeout(took, undefined, { ref: false })

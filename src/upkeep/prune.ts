@@ -1,6 +1,6 @@
 import { KEY_LIFETIME_MS } from '../journal/idempotency.ts'
 import type { Storage } from '../storage/storage.ts'
-import { dropInPortions } from './delete-in-portions.ts'
+import { deleteInPortions } from './delete-in-portions.ts'
 
 /**
  * Deletes the oldest changes, up to the first that is young enough. The newest change always stays, so that numbers
@@ -20,7 +20,7 @@ export function prune(
   isOver = () => false,
 ): Promise<void> {
   const drop = (portion: number) => ({ sql: PRUNE, parameters: [portion, before.toISOString()] })
-  return dropInPortions(storage, drop, onPruned, isOver)
+  return deleteInPortions(storage, drop, onPruned, isOver)
 }
 
 const SWEEP = `
@@ -31,5 +31,5 @@ const SWEEP = `
 export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
   const before = Date.now() - KEY_LIFETIME_MS
   const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
-  return dropInPortions(storage, drop, () => {}, isOver)
+  return deleteInPortions(storage, drop, () => {}, isOver)
 }

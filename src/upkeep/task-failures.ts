@@ -29,7 +29,7 @@ export class TaskFailures {
   }
 
   /** Returns a handler for the failures of one task. */
-  of(task: string): (error: unknown) => void {
+  reporter(task: string): (error: unknown) => void {
     return (error) => this.add(task, error)
   }
 }

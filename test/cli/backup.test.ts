@@ -19,7 +19,7 @@ import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
 import { progressBar } from '../../src/cli/progress.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
 import { giveToOwner, makeFolder as makePrivateFolder } from '../../src/lib/file-owner.ts'
-import { newLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/logging.ts'
 import { restoreDatabase } from '../../src/storage/open.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
@@ -184,7 +184,7 @@ t.test('backups by themselves: so many are kept, and never is the only good one 
   const storage = await testStorage(t, folder)
   const { lines, stream } = logSink()
   const config = configOf(folder, { BACKUP_KEEP: '2', LOG_LEVEL: 'info' })
-  const log = newLogger(config, false, stream)
+  const log = createLogger(config, false, stream)
   const parts = { log, onError: (task: string, error: unknown) => log.warn(error, `failed: ${task}`) }
   const often = { ...config, BACKUP_EVERY_HOURS: 0.000001 }
   for (let i = 0; i < 4; i++) {

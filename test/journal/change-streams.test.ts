@@ -3,13 +3,13 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
 import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
-import { Streams } from '../../src/journal/change-streams.ts'
+import { ChangeStreams } from '../../src/journal/change-streams.ts'
 import { createEntryReader } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import { createStateReader } from '../../src/journal/rebuild-state.ts'
 import type { Listener } from '../../src/journal/render-changes.ts'
 import { MAX_PER_USER } from '../../src/journal/stream.ts'
-import { newLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/logging.ts'
 import type { User } from '../../src/model/access.ts'
 import { byName } from '../../src/model/model.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
@@ -70,7 +70,7 @@ t.test('streams', async (t) => {
   const storage = await testStorage(t)
   await migrateTo(storage, [thing])
   const errors: unknown[] = []
-  const streams = new Streams(storage, byName([thing]), (error) => errors.push(error), {
+  const streams = new ChangeStreams(storage, byName([thing]), (error) => errors.push(error), {
     look: 5,
     ask: 5,
     awake: 30,
@@ -205,7 +205,7 @@ t.test('streams', async (t) => {
     await until(() => streams.size === 0)
     t.strictSame(sink.numbers, [])
     t.equal(streams.size, 0)
-    t.equal(streams.countOf('admin'), 0)
+    t.equal(streams.countStreams('admin'), 0)
   })
 
   await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
@@ -301,7 +301,7 @@ t.test('streams', async (t) => {
       },
     })
     const still = { look: 60_000, ask: 60_000, awake: 60_000 }
-    const hub = new Streams(watched, byName([thing]), (error) => told.push(error), still)
+    const hub = new ChangeStreams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
     await hub.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN })
     return { state, told, hub, sink }
@@ -417,15 +417,15 @@ t.test('who gets other rights while catching up is ended', async (t) => {
 t.test('there is a bound to how many listen', async (t) => {
   const app = await startApp(t)
   const admin = await app.login()
-  const { streams } = app.service as unknown as { streams: Streams }
+  const { changeStreams } = app.service as unknown as { changeStreams: ChangeStreams }
   const sinks = Array.from({ length: MAX_PER_USER }, () => new Reader())
   for (const sink of sinks)
-    await streams.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN }, undefined)
+    await changeStreams.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN }, undefined)
   const { status, body } = await admin.get('/ws/changes/stream')
   t.equal(status, 503)
   t.match(body.message, /You have 1000 streams already/)
   for (let nth = 0; nth < 4000; nth++)
-    await streams.open(
+    await changeStreams.open(
       { user: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), refreshUser: () => ADMIN },
       undefined,
     )
@@ -470,7 +470,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
 
   const { lines, stream } = logSink()
   const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
-  const log = newLogger(config, false, stream)
+  const log = createLogger(config, false, stream)
   const onError = (task: string, error: unknown) => log.warn(error, task)
   const tend = (on: typeof storage) => maintainJournal(on, config, { metrics: { countPruned: count }, onError }, 5)
   const stop = tend(storage)

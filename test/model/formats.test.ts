@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { newAjv } from '../../src/model/ajv.ts'
+import { createAjv } from '../../src/model/ajv.ts'
 import { findFormat } from '../../src/model/formats.ts'
 
 const canonical = (format: string | undefined, text: string) => findFormat(format)?.canonical?.(text) ?? text
-const check = (format: string, value: string) => newAjv().compile({ type: 'string', format })(value)
+const check = (format: string, value: string) => createAjv().compile({ type: 'string', format })(value)
 
 const RIGHT: Record<string, string[]> = {
   decimal: ['0', '-0.5', '12.50', '9'.repeat(40), `0.${'1'.repeat(40)}`],

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadModels } from '../../src/filters/load-models.ts'
-import { fileHash, ModelFaults } from '../../src/model/load.ts'
+import { fileHash, ModelFilesError } from '../../src/model/load.ts'
 import { ModuleLoader } from '../../src/model/module-loader.ts'
 import { CONTACT, type ModelFiles, makeFolder } from '../helper.ts'
 
@@ -20,7 +20,7 @@ async function faultsOf(t: Parameters<typeof makeFolder>[0], models: ModelFiles)
     () => undefined,
     (thrown) => thrown,
   )
-  if (!(error instanceof ModelFaults)) throw error ?? new Error('no fault was found')
+  if (!(error instanceof ModelFilesError)) throw error ?? new Error('no fault was found')
   return error
 }
 

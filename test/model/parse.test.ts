@@ -416,7 +416,7 @@ t.test('what is compiled from a model that was found right cannot fail', async (
         const model = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', properties } })
         if (Array.isArray(model)) return
         right++
-        createValidators(model).prepare()
+        createValidators(model).compile()
         fastJson(typesOnly(rowSchema(model)) as object)
       },
     ),

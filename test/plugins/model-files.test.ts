@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { loadModels } from '../../src/filters/load-models.ts'
-import { newLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/logging.ts'
 import { modelsFingerprint } from '../../src/model/model.ts'
 import { requireCurrent } from '../../src/model-editing/checks.ts'
 import { formatJson } from '../../src/model-editing/json-text.ts'
@@ -238,7 +238,7 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     config,
     storage,
     models: [],
-    logger: newLogger(config),
+    logger: createLogger(config),
     metrics: new Metrics(),
     modelsStatus: () => ({ current: false, behind: true }),
   })

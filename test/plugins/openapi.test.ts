@@ -6,7 +6,7 @@ import openapiTS, { astToString } from 'openapi-typescript'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { HELP, openapiCommand } from '../../src/cli/openapi.ts'
-import { newLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/logging.ts'
 import type { Field } from '../../src/model/model.ts'
 import { fieldExample } from '../../src/openapi/examples.ts'
 import { componentsNamed } from '../../src/openapi/names.ts'
@@ -309,7 +309,7 @@ t.test('an example that is none is passed over', documentOnly, async (t) => {
 t.test('an app that nobody changes is as it should be', documentOnly, async (t) => {
   const config = configOf(makeFolder(t))
   const storage = await openStorage(config.DATA_DIR)
-  const logger = newLogger(config)
+  const logger = createLogger(config)
   const models = [modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })]
   const app = await buildApp({ config, storage, models, logger, metrics: new Metrics() })
   t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])

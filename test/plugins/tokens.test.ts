@@ -188,13 +188,13 @@ t.test('a use that cannot be written down is no reason to refuse', async (t) => 
     },
   })
   const tokens = new Tokens(full, (error) => errors.push(error))
-  const bearer = (await tokens.bearerOf(body.data[0].token)) as Bearer
+  const bearer = (await tokens.findBearer(body.data[0].token)) as Bearer
   t.match(bearer, { user: { username: 'admin' } })
-  t.match(await tokens.userOf(bearer), { username: 'admin' })
+  t.match(await tokens.currentUser(bearer), { username: 'admin' })
   await new Promise(setImmediate)
-  t.match(await tokens.bearerOf(body.data[0].token), { readOnly: false })
+  t.match(await tokens.findBearer(body.data[0].token), { readOnly: false })
   t.equal(writes, 1)
   t.match(errors, [/full/])
   await admin.delete('/ws/me/tokens/1')
-  t.equal(await tokens.userOf(bearer), undefined)
+  t.equal(await tokens.currentUser(bearer), undefined)
 })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { requireFreePort } from '../../src/http/address.ts'
-import { newLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/logging.ts'
 import type { Model } from '../../src/model/model.ts'
 import { forward, listenForForwarded } from '../../src/serving/forward.ts'
 import type { StorageRequest } from '../../src/serving/messages.ts'
@@ -428,7 +428,7 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
   await storage.secret()
   const log = logSink()
   const config = configOf(folder, { LOG_LEVEL: 'info' })
-  const logger = newLogger(config, false, log.stream)
+  const logger = createLogger(config, false, log.stream)
   const errors: Error[] = []
   const metrics = new Metrics()
   const threads = new ServingThreads(reads ? Object.assign(Object.create(storage), { threadReads: reads }) : storage, {
@@ -517,8 +517,8 @@ t.test('what a thread asks of the main thread', async (t) => {
   const second = thread.search(statement, { ...options, signal: leaving.signal })
   const third = thread.search(statement, options)
   t.strictSame(cancelled, [1, 2], 'a client that has left needs no search')
-  main.settle({ id: 1, done: { rows: [] } })
-  main.settle({ id: 1, done: { rows: [] } })
+  main.resolveCall({ id: 1, done: { rows: [] } })
+  main.resolveCall({ id: 1, done: { rows: [] } })
   t.strictSame(await first, { rows: [] })
 
   await thread.refreshShapes()
@@ -528,7 +528,7 @@ t.test('what a thread asks of the main thread', async (t) => {
   const unit = thread.db.updateTable('dossier_users').set({ username: 'x' }).execute()
   await until(() => sent.at(-1)?.do === 'write')
   t.match(sent.at(-1), { do: 'write', unit: { steps: [{ sql: /^update/ }] } })
-  main.settle({ id: sent.at(-1)?.id as number, done: [[]] })
+  main.resolveCall({ id: sent.at(-1)?.id as number, done: [[]] })
   await unit
 
   main.fail(new Error('The main thread is gone.'))
@@ -540,13 +540,13 @@ t.test('what a thread asks of the main thread', async (t) => {
 t.test('orders to swap are carried out before the next request', async (t) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
-  const generation = new Int32Array(1)
+  const swapCounter = new Int32Array(1)
   const got: string[] = []
-  const follower = new SwapFollower(port2, generation, 0, (message) => got.push(message))
+  const follower = new SwapFollower(port2, swapCounter, 0, (message) => got.push(message))
   port1.postMessage('swap')
   follower.follow()
   t.strictSame(got, [], 'nothing is looked for as long as the models are the same')
-  generation[0] = 1
+  swapCounter[0] = 1
   follower.follow()
   t.strictSame(got, ['swap'])
 })

@@ -22,7 +22,7 @@ const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typ
   DRAFTS,
   'fillPortion',
 )
-const REFUSE_SHARED = defineJob<Parameters<typeof refuseDuplicates>[1], void>(DRAFTS, 'refuseDuplicates')
+const REFUSE_DUPLICATES = defineJob<Parameters<typeof refuseDuplicates>[1], void>(DRAFTS, 'refuseDuplicates')
 const CARRY_OUT = defineJob<Parameters<typeof applyMigration>[1], unknown>(
   import.meta.resolve('../../src/tables/apply.ts'),
   'applyMigration',
@@ -270,7 +270,7 @@ t.test('what was in the way is gone when it is looked at again', async (t) => {
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 3)
   const drafts = await storage.runWriteJob(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
-  await t.rejects(storage.runWriteJob(REFUSE_SHARED, drafts), { kind: 'stale', message: /so again/ })
+  await t.rejects(storage.runWriteJob(REFUSE_DUPLICATES, drafts), { kind: 'stale', message: /so again/ })
   await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
   const pairs = { note: { type: 'string' }, size: { type: 'integer' } }
   await migrateTo(storage, [company, thing('string', 'clear', pairs)])

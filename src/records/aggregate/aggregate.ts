@@ -15,8 +15,8 @@ import {
   groupColumn,
   recordsWithItems,
   rowNumber,
+  sumTooLarge,
   toAnswer,
-  tooLarge,
   valueColumn,
 } from './columns.ts'
 import { createOrder, rowsThatMeet } from './sort-and-having.ts'
@@ -49,7 +49,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const position = query.after === undefined ? undefined : cursors.read(model, `aggregate ${order}`, query.after)
     const sorting = createOrder(query)
     const all = await rowsThatMeet(query.having, await read(query, columns, caller))
-    const rest = await sorting.sorted(all, position && sorting.rowAt(position.values))
+    const rest = await sorting.sortRows(all, position && sorting.rowAt(position.values))
     const data = rest.slice(0, query.limit)
     const last = data.at(-1)
     const next =
@@ -84,7 +84,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const shapes = keyedShapes(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }
     const { rows, isTruncated } = await storage.search(statement.compile(db), options).catch((error: unknown) => {
-      throw isFault(error, 'slow') ? tooSlow : isFault(error, 'large') ? tooLarge('A sum') : error
+      throw isFault(error, 'slow') ? tooSlow : isFault(error, 'large') ? sumTooLarge('A sum') : error
     })
     if (isTruncated || rows.length > MAX_GROUPS) throw tooMany
     return rows.map((row) => toAnswer(row, columns))

@@ -82,7 +82,7 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
       toValue: ([sum, n]) => {
         if (n === 0) return aggregate === 'sum' ? 0 : null
         // SQLite has no infinite numbers.
-        if (!Number.isFinite(sum)) throw tooLarge(name)
+        if (!Number.isFinite(sum)) throw sumTooLarge(name)
         return aggregate === 'sum' ? sum : average(sum as number, n as number)
       },
     }
@@ -97,7 +97,7 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
     toValue: ([high, low, n]) => {
       const sum = BigInt(high ?? 0) * BigInt(2 ** HALF_BITS) + BigInt(low ?? 0)
       if (aggregate === 'avg') return average(Number(sum), n as number)
-      if (BigInt(Number(sum)) !== sum || !Number.isSafeInteger(Number(sum))) throw tooLarge(name)
+      if (BigInt(Number(sum)) !== sum || !Number.isSafeInteger(Number(sum))) throw sumTooLarge(name)
       return Number(sum)
     },
   }
@@ -105,7 +105,7 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
 
 const HALF_BITS = 26
 
-export const tooLarge = (name: string) =>
+export const sumTooLarge = (name: string) =>
   new Failure('VALIDATION_FAILED', `${name}: the sum is too large to be exact.`, {
     errors: { [name]: 'the sum is too large to be exact' },
   })

@@ -61,7 +61,7 @@ export function createOrder(query: AggregateQuery) {
     rowAt: (values: unknown[]): Row =>
       Object.fromEntries([...new Set(sort.map(({ name }) => name))].map((name, index) => [name, values[index]])),
     /** The rows in their order, after a row that need not be there any more. */
-    async sorted(rows: Row[], after: Row | undefined): Promise<Row[]> {
+    async sortRows(rows: Row[], after: Row | undefined): Promise<Row[]> {
       const all = await mapYielding(rows, toSorted)
       all.sort(compareRows)
       const last = after && toSorted(after)

@@ -35,7 +35,7 @@ export interface FindLimits {
 export interface FindStrategy {
   page(order: OrderTerm[], position: Position | undefined): Promise<SearchResult>
   /** a page of a text search, best first; if `total` is more than `MAX_RANKED`, it is no page of the best ones */
-  ranked?(order: OrderTerm[], position: Position | undefined): Promise<SearchResult & { total: number }>
+  rankedPage?(order: OrderTerm[], position: Position | undefined): Promise<SearchResult & { total: number }>
   total(): Promise<number>
 }
 
@@ -102,7 +102,7 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
         if (!isOne) await considerIndex(query, page)
         return found
       },
-      ranked: async (order, position) => {
+      rankedPage: async (order, position) => {
         const beyond = position ? afterRank(position) : sql`1 = 1`
         const all = recordsFrom(candidates).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
         const { rows, isTruncated } = await withIndexHint(query, () =>

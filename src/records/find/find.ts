@@ -30,7 +30,7 @@ export interface Page {
   best?: number
 }
 
-export const newLimits = (seconds: number): FindLimits => ({
+export const createFindLimits = (seconds: number): FindLimits => ({
   deadline: performance.now() + seconds * 1000,
   bytes: PAGE_BYTES,
 })
@@ -43,7 +43,11 @@ export function createFinder(context: RecordsContext, model: Model) {
   const chooseStrategy = createStrategies(context, model, counts)
 
   /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
-  return async function find(query: Query, caller: Caller, limits: FindLimits = newLimits(findSeconds)): Promise<Page> {
+  return async function find(
+    query: Query,
+    caller: Caller,
+    limits: FindLimits = createFindLimits(findSeconds),
+  ): Promise<Page> {
     const candidates = query.textSearch && findCandidates(model, query.textSearch, storage)
     try {
       return await findPage(query, caller, limits, candidates)
@@ -115,7 +119,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     // Ranking ten thousand in vain takes longer than counting them first.
     const counted = hasTooManyToRank ? await strategy.total() : 0
     if (counted <= MAX_RANKED) {
-      const found = await (strategy as Required<FindStrategy>).ranked(order, position)
+      const found = await (strategy as Required<FindStrategy>).rankedPage(order, position)
       if (found.total <= MAX_RANKED) return { order, found, isBestFirst: true }
     }
     // A cursor keeps the order that it began in.

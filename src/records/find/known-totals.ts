@@ -1,4 +1,4 @@
-import { hasChanged, readState, type State } from '../../journal/journal-head.ts'
+import { hasChanged, type JournalHead, readJournalHead } from '../../journal/journal-head.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Model } from '../../model/model.ts'
 import { MAX_STATEMENT_KEY, statementKey } from '../../storage/statement-key.ts'
@@ -10,7 +10,7 @@ const MAX_CHANGES = 100
 /** For changes at PostgreSQL's shell where triggers do not run, such as `TRUNCATE`: the journal does not have them. */
 const KEEP_MS = 10_000
 
-interface KnownTotal extends State {
+interface KnownTotal extends JournalHead {
   total: number
   /** as `performance.now()` */
   until: number
@@ -32,17 +32,17 @@ export class KnownTotals {
   async total(statement: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
     const hasHistory = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
     // Before it is counted: what others change meanwhile makes it outdated.
-    const state = hasHistory ? await readState(this.#storage) : undefined
-    if (!state) return count()
+    const head = hasHistory ? await readJournalHead(this.#storage) : undefined
+    if (!head) return count()
     const key = statementKey(statement)
     const known = this.#totals.get(key)
-    if (known && (await this.#holds(known, models, state))) return known.total
+    if (known && (await this.#holds(known, models, head))) return known.total
     const total = await count()
-    this.#totals.keep(key, { ...state, total, until: performance.now() + KEEP_MS })
+    this.#totals.keep(key, { ...head, total, until: performance.now() + KEEP_MS })
     return total
   }
 
-  async #holds(known: KnownTotal, models: Model[], { newest, epoch }: State): Promise<boolean> {
+  async #holds(known: KnownTotal, models: Model[], { newest, epoch }: JournalHead): Promise<boolean> {
     const isRecent = performance.now() < known.until && newest - known.newest <= MAX_CHANGES
     if (!isRecent || epoch !== known.epoch) return false
     const names = models.map(({ name }) => name)

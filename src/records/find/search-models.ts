@@ -3,7 +3,7 @@ import type { Model } from '../../model/model.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import type { Caller } from '../caller.ts'
 import type { Collections, Records } from '../records.ts'
-import { newLimits, type Page } from './find.ts'
+import { createFindLimits, type Page } from './find.ts'
 
 /** The matches of one model. */
 export interface ModelMatches {
@@ -28,7 +28,7 @@ export async function searchModels(
   { textSearch, limit, seconds }: { textSearch: TextSearch; limit: number; seconds: number },
   caller: Caller,
 ): Promise<Found> {
-  const limits = newLimits(seconds)
+  const limits = createFindLimits(seconds)
   const found: (ModelMatches & { rank: number })[] = []
   const unfinished: string[] = []
   for (const model of models) {

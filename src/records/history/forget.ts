@@ -7,7 +7,7 @@ import type { History } from './history.ts'
 
 /** Changes that one unit empties; small, so that other writes do not wait. */
 const PORTION = 200
-const ALL = Number.MAX_SAFE_INTEGER
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 const EMPTY = `
   UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
@@ -37,7 +37,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, past:
     // Changes made since the last portion are few: they are emptied in the unit that inserts the `forget` entry.
     const note = { sql: NOTE, parameters: [caller.username, new Date().toISOString(), model.name, id], must: true }
     try {
-      await writeIdempotent(storage, { steps: [empty(last, ALL), note] }, caller.idempotency)
+      await writeIdempotent(storage, { steps: [empty(last, NO_LIMIT), note] }, caller.idempotency)
     } catch (error) {
       throw isFault(error, 'no-row') ? await past.notFoundError(id, caller) : error
     }

@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import { stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
-import type { ChangeRow, Entry, Values } from '../../journal/entry.ts'
+import type { ChangeRow, Entry, FieldChange } from '../../journal/entry.ts'
 import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
 import { asDeleted } from '../../journal/rebuild-state.ts'
@@ -15,7 +15,7 @@ import type { RecordsContext, StoredRecord } from '../context.ts'
 /** One change as a client receives it. */
 export interface HistoryItem extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
   batch?: number
-  changes: Record<string, NonNullable<Values> | object>
+  changes: Record<string, NonNullable<FieldChange> | object>
 }
 
 /** A page of changes, the newest first. */
@@ -96,7 +96,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     if (!(await findReadable(id, user)) && !(await deletion(id, user))) throw await notFoundError(id, user)
   }
 
-  async function history(
+  async function readHistory(
     id: number,
     limit: number,
     after: number | undefined,
@@ -119,7 +119,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   /** A record at a former version, even if it has been deleted since. */
-  async function version(
+  async function readVersion(
     id: number,
     number: number,
     { fields = names, expand }: Selection,
@@ -163,14 +163,14 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   const nextVersion = (deletion: Pick<ChangeRow, 'change' | 'version'>) => versionAfter(storage, deletion)
 
   return {
-    history,
-    version,
+    readHistory,
+    readVersion,
     stateAt,
     recordAt,
     deletion,
     couldRead,
     isReadable,
-    versionAfter: nextVersion,
+    nextVersion,
     notFoundError,
   }
 }

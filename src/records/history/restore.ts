@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import { ALL, type Reach } from '../../filters/reach.ts'
+import { FULL_REACH, type Reach } from '../../filters/reach.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
 import { forbidden, type Operation, outOfReach, scopeFor, type User } from '../../model/access.ts'
 import {
@@ -115,7 +115,7 @@ export function createRestorer(parts: Dependencies) {
     await violations.refuseUnreachable(omitRestoredReferences(data, isBack), caller)
     const isKnown = (name: string) => name === 'version' || model.fields.some((field) => field.name === name)
     const hidden = Object.keys(state).every(isKnown) ? {} : await hiddenValues(context.storage.db, model, state)
-    const next = await past.versionAfter(deletion)
+    const next = await past.nextVersion(deletion)
     // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
     return { unit: units.recreate(recreated, caller), data, next }
@@ -180,7 +180,7 @@ export function createRestorer(parts: Dependencies) {
   }
 
   async function recordExists(id: number): Promise<boolean> {
-    return (await findWithin(id, ALL)) !== undefined
+    return (await findWithin(id, FULL_REACH)) !== undefined
   }
 
   function requireRight(operation: Operation, user: User) {

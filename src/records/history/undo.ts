@@ -131,7 +131,7 @@ export function createUndo({
       for (const id of group) if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
       await yieldToOthers()
     }
-    const entries = await recordsOf(model).entries(rows)
+    const entries = await recordsOf(model).decodeEntries(rows)
     for (const entry of entries) requireWritable(model, entry, caller)
     return entries.map((entry, index) => toReversible(model, entry, rows[index] as Row))
   }
@@ -249,8 +249,8 @@ async function nameRecordOnFailure<Result>(
 }
 
 /** Explains why nothing was undone, by the change that failed. */
-async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
+async function explain(error: unknown, planned: PlannedWrite[], { steps, writeAt }: JoinedWrites): Promise<unknown> {
   const { step } = Object((error as Partial<StorageFault>).details) as StorageFault['details']
-  const failed = planned[changeAt(step) as number]
+  const failed = planned[writeAt(step) as number]
   return failed ? explainFault(failed, error as StorageFault, steps) : error
 }

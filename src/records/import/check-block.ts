@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
-import { ALL, type Reach } from '../../filters/reach.ts'
+import { FULL_REACH, type Reach } from '../../filters/reach.ts'
 import { NEW_ID, statesWithin } from '../../filters/states-within-reach.ts'
 import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen-texts.ts'
@@ -83,7 +83,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const seenIds = new SeenTexts()
   const decode = rowDecoder(unrestricted)
   const predict = createRecordPredictor(db, unrestricted, user, writable)
-  const access = createAccess(unrestrictedModels(models), db).seeing(models)
+  const access = createAccess(unrestrictedModels(models), db).forVisibleModels(models)
   const readable = access.reachFor(model, 'read', user)
   /** ids of records that the user may read, where the model has rules of rows */
   let known = new Set<unknown>()
@@ -95,7 +95,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     const parsed = rows.map(parseRow)
     await resolveNames(parsed)
     await findStored(parsed)
-    for (const row of parsed) await checkRules(row)
+    for (const row of parsed) await validateRow(row)
     await checkReferences(parsed)
     // First, because whether a value is taken may be about records that the user does not see.
     await checkOutcomes(parsed)
@@ -174,7 +174,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   }
 
   /** Validates a copy, because Ajv fills in defaults, which must not be written if the row becomes an update later. */
-  async function checkRules(row: ParsedRow): Promise<void> {
+  async function validateRow(row: ParsedRow): Promise<void> {
     if (row.isWrong) return
     const { data, stored } = row
     // In a new record, null in a required field counts as missing: it gets its default or the error "is required".
@@ -229,7 +229,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const found = await lookUp(
         model,
         fields,
-        ALL,
+        FULL_REACH,
         ['id'],
         asked.map(({ values }) => values),
       )

@@ -57,13 +57,13 @@ export async function check(
   const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
   let block: FileRow[] = []
   let bytes = 0
-  let settled = 0
-  const settle = async () => {
-    const drafted = await checkBlock(block)
+  let flushedBytes = 0
+  const flushBlock = async () => {
+    const valid = await checkBlock(block)
     block = []
-    settled = bytes
-    for (const { kind } of drafted) checked[kind]++
-    await target.write(drafted)
+    flushedBytes = bytes
+    for (const { kind } of valid) checked[kind]++
+    await target.write(valid)
     onProgress({ done: Math.min(bytes, size), of: size })
   }
   try {
@@ -77,13 +77,13 @@ export async function check(
     for await (const row of readRows(input.file, input, reading)) {
       if (++checked.rows <= input.skip) continue
       block.push(row)
-      if (block.length === BLOCK || bytes - settled > BLOCK_CHARACTERS) await settle()
+      if (block.length === BLOCK || bytes - flushedBytes > BLOCK_CHARACTERS) await flushBlock()
       if (errors.size >= MAX_FAULTS) break
     }
-    await settle()
+    await flushBlock()
   } catch (error) {
     if (!(error instanceof UnreadableRow)) throw error
-    await settle()
+    await flushBlock()
     complain(error.line, '', error.message)
   } finally {
     await target.close()

@@ -4,7 +4,7 @@ import { keyInUse } from '../../journal/idempotency.ts'
 import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/next-portion.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { forbidden, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
+import { forbidden, requireSameRights, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
@@ -78,7 +78,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     const { file, checked: target, format, delimiter, columns, zone, decimal } = importing
     const { dryRun, resumable, isOtherProcess, onProgress = () => {} } = importing
     const { refreshUser = () => user } = importing
-    requireUnchanged(await refreshUser(), user)
+    requireSameRights(await refreshUser(), user)
     const key = findKeyField(importing.key, user)
     const done: ImportProgress = { ...NOTHING_DONE, ...resumable?.progress }
     if (done.isOver) return importCounts(done)
@@ -108,7 +108,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     try {
       let size = FIRST_PORTION
       for await (const rows of readPortions(target, done.row, () => size)) {
-        requireUnchanged(await refreshUser(), user)
+        requireSameRights(await refreshUser(), user)
         const start = performance.now()
         await write(rows, run)
         const took = performance.now() - start
@@ -136,7 +136,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         return
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
-        const at = joined.changeAt(error.details.step) ?? Number.POSITIVE_INFINITY
+        const at = joined.writeAt(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
         const mayChange = !isBeyondReach(error, joined.steps) && tries < TRIES
         if (row && run.key && !row.isStrict && mayChange) await refreshTarget(row, run.key, run.user)
@@ -153,7 +153,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     } catch (error) {
       throw (await resumable?.isOvertaken()) ? keyInUse() : error
     }
-    resumable?.written()
+    resumable?.confirmWritten()
     Object.assign(done, next)
   }
 
@@ -204,7 +204,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     throw badRequest(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
   }
 
-  return { importAll, requireRight: findKeyField }
+  return { importAll, requireImportRight: findKeyField }
 }
 
 const NOTHING_DONE: ImportProgress = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }

@@ -1,4 +1,4 @@
-import { unavailable } from '../../errors.ts'
+import { unavailableFailure } from '../../errors.ts'
 import { Limiter } from '../../lib/limiter.ts'
 
 /** Imports that run at the same time; further ones wait in line. Each has a thread. */
@@ -18,7 +18,7 @@ export class ImportLimits {
   /** Claims the one import that a user may have, since each takes room on the disk. Returns the release function. */
   claim(username: string): () => void {
     if (this.#users.has(username))
-      throw unavailable('You have an import under way already. Try again when it is done.', 10)
+      throw unavailableFailure('You have an import under way already. Try again when it is done.', 10)
     this.#users.add(username)
     return () => this.#users.delete(username)
   }
@@ -34,7 +34,7 @@ export class ImportLimits {
     return {
       add: (bytes) => {
         if (this.#bytes + bytes > MAX_UPLOADS * limit)
-          throw unavailable('Too much is being imported right now. Try again when some of it is done.', 30)
+          throw unavailableFailure('Too much is being imported right now. Try again when some of it is done.', 30)
         this.#bytes += bytes
         own += bytes
       },

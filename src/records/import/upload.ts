@@ -5,7 +5,7 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy
 import { Failure } from '../../errors.ts'
 import { isGzipped, NOT_GZIPPED } from '../../requests/gzip.ts'
 import { badRequest } from '../../requests/query.ts'
-import { tooLarge } from './spool.ts'
+import { uploadTooLarge } from './spool.ts'
 
 /** The file that a request uploads: its body, or the only file of a form; unpacked, if it is packed by gzip. */
 export interface Upload {
@@ -62,7 +62,7 @@ function counter(maxBytes: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length
-      done(left < 0 ? tooLarge(maxBytes) : null, chunk)
+      done(left < 0 ? uploadTooLarge(maxBytes) : null, chunk)
     },
   })
 }

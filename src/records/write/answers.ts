@@ -6,7 +6,7 @@ import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { StoredRecord } from '../context.ts'
 import { mergedFields } from './merge.ts'
-import { isReachAnswer, isReadable } from './units.ts'
+import { isReachAnswer, isWrittenReadable } from './units.ts'
 
 /** The answer to a merge: the record, and the fields that other requests had changed since. */
 export interface MergeResult {
@@ -28,18 +28,18 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */
   const mayReadWritten = (rows: Row[][], record: StoredRecord, user: User): boolean =>
-    isReadable(rows) ?? reachesOwned(scopeFor(model, 'read', user), user, record.createdBy)
+    isWrittenReadable(rows) ?? reachesOwned(scopeFor(model, 'read', user), user, record.createdBy)
 
   const recordIn = (rows: Row[][]) => decode(rowIn(rows))
 
   /** The whole record if the user may read it, otherwise a stub of its id and version. */
-  function written(rows: Row[][], user: User): StoredRecord {
+  function answerWritten(rows: Row[][], user: User): StoredRecord {
     const record = recordIn(rows)
     return mayReadWritten(rows, record, user) ? record : toStub(record)
   }
 
   /** The first step returns the fields that other requests had changed. */
-  function merged(rows: Row[][], user: User): MergeResult {
+  function answerMerged(rows: Row[][], user: User): MergeResult {
     const record = recordIn(rows)
     return mayReadWritten(rows, record, user)
       ? { record, merged: mergedIn(rows) }
@@ -53,16 +53,16 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
    * contain only ids and versions, so the records are rebuilt from the journal.
    */
   const replay = {
-    written: async (kept: StoredResult, user: User) => asSeenBy(user, await rebuildRecord(kept, user)),
-    merged: async (kept: StoredResult, user: User): Promise<MergeResult> => {
+    write: async (kept: StoredResult, user: User) => asSeenBy(user, await rebuildRecord(kept, user)),
+    merge: async (kept: StoredResult, user: User): Promise<MergeResult> => {
       const record = await rebuildRecord(kept, user)
       return (await mayRead(record.id, user))
         ? { record, merged: mergedIn(kept.rows) }
         : { record: toStub(record), merged: [] }
     },
-    removed: async ({ rows }: StoredResult): Promise<number> => rows.at(-1)?.[0]?.id as number,
+    remove: async ({ rows }: StoredResult): Promise<number> => rows.at(-1)?.[0]?.id as number,
     /** For batches: returns a stub if the version is not kept, so that the other operations can still be answered. */
-    writtenOrStub: async (kept: StoredResult, user: User) =>
+    writeOrStub: async (kept: StoredResult, user: User) =>
       asSeenBy(user, (await findRecord(kept, user)) ?? toStub(rowIn(kept.rows))),
   }
 
@@ -88,7 +88,7 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
     )
   }
 
-  return { written, merged, replay }
+  return { answerWritten, answerMerged, replay }
 }
 
 /** The last step that is not a reach check returns the written row. */

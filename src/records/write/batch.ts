@@ -3,14 +3,14 @@ import { Failure } from '../../errors.ts'
 import { type StoredResult, writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, type Operation, scopeFor, type User } from '../../model/access.ts'
-import { newAjv } from '../../model/ajv.ts'
-import { explainData } from '../../model/explain.ts'
+import { createAjv } from '../../model/ajv.ts'
+import { explainData, invalidField } from '../../model/explain.ts'
 import type { Model, Models } from '../../model/model.ts'
 import { BatchOperationSchema as OperationSchema } from '../../requests/batch-schemas.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned-write.ts'
+import { type JoinedWrites, joinWrites, type PlannedWrite, type WriteRef } from '../planned-write.ts'
 import type { Collections, Records } from '../records.ts'
 import { explainFault } from './explain-fault.ts'
 import { isReachAnswer } from './units.ts'
@@ -42,7 +42,7 @@ interface Dependencies {
 /** A record that an earlier operation of the batch creates; later operations refer to it by the name in `as`. */
 interface CreatedRecord {
   model: string
-  id: ChangeRef
+  id: WriteRef
 }
 
 /** The first invalid operation of a batch. Those who know what the operations stand for tell of all of them. */
@@ -74,7 +74,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
   }
 
   /** The records that a batch would delete. Each must be there, and within the user's reach. */
-  async function deletedBy(operations: BatchOperation[], user: User): Promise<{ model: Model; id: number }[]> {
+  async function findDeleteTargets(operations: BatchOperation[], user: User): Promise<{ model: Model; id: number }[]> {
     const targets: { model: Model; id: number }[] = []
     for (const [index, operation] of operations.entries())
       await forOperation(index, async () => {
@@ -99,13 +99,14 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
       const model = concerned[index] as Model
       const planning = forOperation(index, () => {
         const name = 'create' in operation ? operation.as : undefined
-        if (name !== undefined && made.has(name)) throw invalid('as', `"${name}" is the name of an earlier operation`)
+        if (name !== undefined && made.has(name))
+          throw invalidField('as', `"${name}" is the name of an earlier operation`)
         let references: Row = {}
         try {
           if ('data' in operation) references = takeReferences(operation.data, model, made)
         } finally {
           // Also if it is invalid: what refers to it is not wrong because of that.
-          if (name !== undefined) made.set(name, { model: model.name, id: { ofChange: index, column: 'id' } })
+          if (name !== undefined) made.set(name, { model: model.name, id: { ofWrite: index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, user, references)
       })
@@ -135,7 +136,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
       forOperation<unknown>(index, () => {
         const { replay: again } = collections.get(requireModel(operation, caller)) as Records
         const kept = { rows: [steps[index] as Row[]], isCurrent }
-        return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, caller)
+        return 'delete' in operation ? again.remove(kept) : again.writeOrStub(kept, caller)
       })
     const yielder = new Yielder()
     for (let from = 0; from < operations.length; from += LOOKED_UP) {
@@ -154,7 +155,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
     return model
   }
 
-  return { write, deletedBy }
+  return { write, findDeleteTargets }
 }
 
 /** The keys that each kind of operation requires and allows, beside the one with the model's name. */
@@ -164,7 +165,7 @@ const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: strin
   delete: { must: ['id'], may: ['version'] },
 }
 
-const isOperation = newAjv({ verbose: true }).compile(OperationSchema)
+const isOperation = createAjv({ verbose: true }).compile(OperationSchema)
 
 /** Returns the kind and the model of an operation. Throws unless its keys match exactly one kind. */
 function operationKind(operation: BatchOperation): { kind: Operation; name: string } {
@@ -204,16 +205,16 @@ function takeReferences(data: Row, model: Model, made: Map<string, CreatedRecord
     if (!reference || readOnly || typeof given !== 'object' || given === null || !Object.hasOwn(given, '$ref')) continue
     const { $ref: called, ...more } = given
     if (typeof called !== 'string' || Object.keys(more).length > 0)
-      throw invalid(name, 'must be an id, or {"$ref": NAME} with the name of an earlier operation')
+      throw invalidField(name, 'must be an id, or {"$ref": NAME} with the name of an earlier operation')
     const earlier = made.get(called)
-    if (!earlier) throw invalid(name, `no earlier operation is called "${called.slice(0, 100)}"`)
+    if (!earlier) throw invalidField(name, `no earlier operation is called "${called.slice(0, 100)}"`)
     if (earlier.model !== reference.model)
-      throw invalid(name, `"${called}" is a ${earlier.model}, and not a ${reference.model}`)
+      throw invalidField(name, `"${called}" is a ${earlier.model}, and not a ${reference.model}`)
     // The field's schema cannot be checked against an id that is not known yet.
     const isPlain = ([keyword, rule]: [string, unknown]) =>
       PLAIN.includes(keyword) || (keyword === 'minimum' && (rule as number) <= SOME_ID)
     if (!Object.entries(schema).every(isPlain))
-      throw invalid(name, 'has rules of its own, which a "$ref" cannot be held against: send an id')
+      throw invalidField(name, 'has rules of its own, which a "$ref" cannot be held against: send an id')
     references[name] = earlier.id
     data[name] = SOME_ID
   }
@@ -225,9 +226,6 @@ const tooLarge = new Failure(
   `What these operations would be answered has more than ${MAX_ANSWER_BYTES / 1_048_576} MiB. Send fewer of them at once.`,
 )
 
-const invalid = (field: string, why: string) =>
-  new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
-
 /** Runs `work`; a failure that it throws gets the index of the operation. */
 export async function forOperation<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
   try {
@@ -238,8 +236,8 @@ export async function forOperation<Result>(index: number, work: () => MaybePromi
 }
 
 /** Explains why a batch was not written, with the index of the operation that failed. */
-async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
-  const index = error instanceof StorageFault ? changeAt(error.details.step) : undefined
+async function explain(error: unknown, planned: PlannedWrite[], { steps, writeAt }: JoinedWrites): Promise<unknown> {
+  const index = error instanceof StorageFault ? writeAt(error.details.step) : undefined
   // A step after the operations stores the idempotency key; its faults belong to no operation.
   if (!(error instanceof StorageFault) || index === undefined) return error
   if (error.kind === 'large') return tooLarge.atOperation(index)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
-import { ALL, withReach } from '../../filters/reach.ts'
+import { FULL_REACH, withReach } from '../../filters/reach.ts'
 import { type Field, fieldReference, type Model, tableName, visibleField } from '../../model/model.ts'
 import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
@@ -114,7 +114,7 @@ export function createDeletePreview({
     const refers = refersToOne(model, field, sql`SELECT CAST(value AS BIGINT) FROM ${ids}`)
     const isSeen = sql`CASE WHEN ${withReach(reach)} THEN 1 ELSE 0 END`
     // All that refer are counted, also those that the user does not see: only their number is told.
-    const where = withReach(ALL, is`${dialect.abortCheck(ROWS_BETWEEN)}`, refers)
+    const where = withReach(FULL_REACH, is`${dialect.abortCheck(ROWS_BETWEEN)}`, refers)
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller

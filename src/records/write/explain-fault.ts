@@ -1,7 +1,7 @@
 import type { Step, StorageFault } from '../../storage/storage.ts'
 import { isBeyondReach, type PlannedWrite } from '../planned-write.ts'
 
-/** Explains why one of several changes failed. If its step found no row, `toResult([])` throws the reason. */
+/** Explains why one of several writes failed. If its step found no row, `toResult([])` throws the reason. */
 export async function explainFault(
   { toResult, explain }: PlannedWrite,
   fault: StorageFault,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import { isObject } from '../../lib/is-object.ts'
 import { Yielder } from '../../lib/yielder.ts'
+import { invalidField } from '../../model/explain.ts'
 import { findInverse, type Inverse, isInverseWritable, type Model, type Models } from '../../model/model.ts'
 import { MAX_OPERATIONS } from '../../requests/batch-schemas.ts'
 import { requireSameId } from '../../requests/preconditions.ts'
@@ -92,7 +93,8 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
     if (kind === 'delete') {
       const { id, version, ...others } = data
       const [unknown] = Object.keys(others)
-      if (unknown !== undefined) throw invalid(`${place}.${unknown}`, 'is not known: a delete takes id and version')
+      if (unknown !== undefined)
+        throw invalidField(`${place}.${unknown}`, 'is not known: a delete takes id and version')
       return { delete: model, id, version } as BatchOperation
     }
     const sent = data[field]
@@ -100,7 +102,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
     const named = Object.hasOwn(Object(sent), 'id') ? (sent as Row).id : sent
     const isLeftOut = named === undefined || (named === null && kind === 'create')
     if (!isLeftOut && named !== parent)
-      throw invalid(`${place}.${field}`, 'is the record that it is written with: leave it out')
+      throw invalidField(`${place}.${field}`, 'is the record that it is written with: leave it out')
     const whole = { ...data, [field]: parent }
     return kind === 'create'
       ? { create: model, data: whole }
@@ -128,10 +130,10 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
     if (kind === 'create') return
     const target = models.get(inverse.model) as Model
     for (const name of ['id', 'version'])
-      if (!Number.isSafeInteger(data[name])) throw invalid(name, 'must be that of the record, as a whole number')
+      if (!Number.isSafeInteger(data[name])) throw invalidField(name, 'must be that of the record, as a whole number')
     const records = collections.get(target) as Records
     const refersTo = await records.referenceOf(data.id as number, data.version as number, inverse.field, caller)
-    if (refersTo !== id) throw invalid('id', `is not one of this record's ${inverse.name}`)
+    if (refersTo !== id) throw invalidField('id', `is not one of this record's ${inverse.name}`)
   }
 
   function divide(model: Model, data: Row) {
@@ -140,7 +142,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
       const inverse = findInverse(model, name)
       if (!inverse) continue
       if (!isInverseWritable(inverse, models) && !isAsRead(value))
-        throw invalid(name, `cannot be written here, because ${inverse.model}.${inverse.field} ${whyNot(inverse)}`)
+        throw invalidField(name, `cannot be written here, because ${inverse.model}.${inverse.field} ${whyNot(inverse)}`)
       related.push({ inverse, value })
     }
     const own = Object.fromEntries(Object.entries(data).filter(([name]) => !findInverse(model, name)))
@@ -156,22 +158,19 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
 /** The children of an update: `{ "create": […], "update": […], "delete": […] }`. */
 function changedChildren(inverse: Inverse, value: unknown): Child[] {
   if (!isObject(value) || Object.keys(value).some((key) => ![...KINDS, ...READ].includes(key)))
-    throw invalid(inverse.name, 'must be {"create": […], "update": […], "delete": […]}, or some of these')
+    throw invalidField(inverse.name, 'must be {"create": […], "update": […], "delete": […]}, or some of these')
   return KINDS.flatMap((kind) =>
     Object.hasOwn(value, kind) ? toChildren(inverse, kind, (value as Row)[kind], `${inverse.name}.${kind}`) : [],
   )
 }
 
 function toChildren(inverse: Inverse, kind: Kind, value: unknown, place: string): Child[] {
-  if (!Array.isArray(value)) throw invalid(place, 'must be an array of records')
+  if (!Array.isArray(value)) throw invalidField(place, 'must be an array of records')
   return value.map((data, index) => {
-    if (!isObject(data)) throw invalid(`${place}.${index}`, 'must be an object')
+    if (!isObject(data)) throw invalidField(`${place}.${index}`, 'must be an object')
     return { inverse, kind, data, place: `${place}.${index}` }
   })
 }
-
-const invalid = (place: string, why: string) =>
-  new Failure('VALIDATION_FAILED', `${place}: ${why}.`, { errors: { [place]: why } })
 
 /** Runs `work`; a failure of an operation names the place of its record in the request, instead of the operation's index. */
 async function withPlaces<Result>(children: Child[], work: () => Promise<Result>): Promise<Result> {
@@ -215,7 +214,7 @@ function requireOnce(children: Child[]): void {
   for (const { inverse, kind, data, place } of children) {
     if (kind === 'create') continue
     const key = `${inverse.model} ${data.id}`
-    if (seen.has(key)) throw invalid(`${place}.id`, 'occurs twice')
+    if (seen.has(key)) throw invalidField(`${place}.id`, 'occurs twice')
     seen.add(key)
   }
 }

@@ -1,4 +1,4 @@
-import { ALL, type Reach, withReachByIndex } from '../../filters/reach.ts'
+import { FULL_REACH, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import { NEW_ID, stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName, unrestrictedModel, visibleFields } from '../../model/model.ts'
@@ -56,7 +56,7 @@ export function createRefusedReachCheck(context: RecordsContext, model: Model) {
     const statement = storage.db
       .selectFrom(tableName(model))
       .select(['id', 'version', ...shown])
-      .where(withReachByIndex(ALL, undefined, is`"id" = ${id}`))
+      .where(withReachByIndex(FULL_REACH, undefined, is`"id" = ${id}`))
       .compile()
     const row = await storage.readOne(recordRead(storage.dialect, model, statement))
     return decode({ ...row })

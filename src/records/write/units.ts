@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { ALL, NONE, type Reach, withReachByIndex } from '../../filters/reach.ts'
+import { FULL_REACH, NO_REACH, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import type { Operation, User } from '../../model/access.ts'
 import {
   type Field,
@@ -118,7 +118,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   }
 
   const insert = (cacheKey: string, values: Row, unlessThere = false): Step => ({
-    ...prepared(cacheKey, { id: 0, values: orderKeys.addTo(values), reach: NONE }, () =>
+    ...prepared(cacheKey, { id: 0, values: orderKeys.addTo(values), reach: NO_REACH }, () =>
       db
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
@@ -130,7 +130,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
 
   /** A compare-and-swap on the version: of concurrent updates, this statement lets only the first one through. */
   function update(id: number, version: number, data: Row, user: User): Unit {
-    return { shapes, steps: checked([compareAndSwap(id, version, data, user)], id, user), by: user.username }
+    return { shapes, steps: withReachCheck([compareAndSwap(id, version, data, user)], id, user), by: user.username }
   }
 
   /** Updates the current version if the first step, `mergeCheckQuery`, finds that the sent fields are unchanged. */
@@ -159,7 +159,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
       },
     )
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
-    const steps = checked([{ ...mergeCheck, must: true, locks: { table, id } }, swap], id, user)
+    const steps = withReachCheck([{ ...mergeCheck, must: true, locks: { table, id } }, swap], id, user)
     return { shapes, steps, by: user.username }
   }
 
@@ -187,7 +187,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   }
 
   /** The steps of an update, of which the last one writes: what it has written is checked. */
-  function checked(steps: Step[], id: number, user: User): Step[] {
+  function withReachCheck(steps: Step[], id: number, user: User): Step[] {
     const checks = reachCheck(id, 'update', user)
     return checks.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...checks]
   }
@@ -199,7 +199,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   function reachCheck(id: number | StepRef, operation: Operation, user: User): Step[] {
     const given = access.reachFor(model, operation, user)
     // A new record is the user's own.
-    const reach = given.scope === 'some' ? given : ALL
+    const reach = given.scope === 'some' ? given : FULL_REACH
     const reads = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some' && reads.scope !== 'some') return []
     const statement = prepared(`reach check ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
@@ -248,7 +248,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
 const MAY_READ = 'reach__mayRead'
 
 /** Whether the user may read what was written; undefined if there was no need to check it. */
-export const isReadable = (rows: Row[][]): boolean | undefined => {
+export const isWrittenReadable = (rows: Row[][]): boolean | undefined => {
   const checked = rows.find(isReachAnswer)
   return checked && checked[0]?.[MAY_READ] === 1
 }

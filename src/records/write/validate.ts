@@ -1,5 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { boundFaults, newAjv } from '../../model/ajv.ts'
+import { boundFaults, createAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
 import type { Field, JsonSchema, Model } from '../../model/model.ts'
 import { schemaForCreate, schemaForUpdate } from '../../model/write-schemas.ts'
@@ -12,7 +12,7 @@ export interface Validators {
   /** for a deleted record: its `writeOnly` fields are not checked, because their values are lost */
   recreate: Check
   /** Compiles the validators now instead of on first use. */
-  prepare(): void
+  compile(): void
 }
 
 /** Throws a failure that names every invalid field; fills in the defaults of a new record. */
@@ -50,7 +50,7 @@ export function createValidators(model: Model): Validators {
       recreate ??= compile(schemaForCreate(withoutSecrets(model)))
       check(recreate, data)
     },
-    prepare: () => void rules(),
+    compile: () => void rules(),
   }
 }
 
@@ -67,4 +67,4 @@ function takeId(data: Row, name: string): void {
 }
 
 /** Each schema gets its own Ajv instance, so that both are garbage-collected together with the model. */
-const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(boundFaults(schema))
+const compile = (schema: JsonSchema) => createAjv({ verbose: true }).compile(boundFaults(schema))

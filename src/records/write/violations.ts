@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { ALL, type Reach, withReachByIndex } from '../../filters/reach.ts'
+import { FULL_REACH, type Reach, withReachByIndex } from '../../filters/reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName, unrestrictedModel } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleFault } from '../../storage/storage.ts'
@@ -41,7 +41,7 @@ async function explainViolation(
   if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleFault()
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
-  const missing = await missingAmong(context, referencesIn(model, written), () => ALL)
+  const missing = await missingAmong(context, referencesIn(model, written), () => FULL_REACH)
   // All referenced records exist now: one was created since, or its deletion was rolled back together with this write.
   return (
     missing ??

@@ -12,23 +12,23 @@ const PAGES = 500
  * writers nor starts over when they write. The copy is checked before it gets its name, so `target` is always complete.
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
-  const draft = `${target}.${randomUUID()}.part`
-  createPrivateFile(draft)
+  const temporary = `${target}.${randomUUID()}.part`
+  createPrivateFile(temporary)
   const source = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
-    await source.backup(draft, {
+    await source.backup(temporary, {
       progress: ({ totalPages, remainingPages }) => {
         onProgress?.({ done: totalPages - remainingPages, of: totalPages })
         return PAGES
       },
     })
-    checkCopy(draft)
-    renameSync(draft, target)
+    checkCopy(temporary)
+    renameSync(temporary, target)
   } finally {
     source.close()
-    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(draft + ending, { force: true })
+    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(temporary + ending, { force: true })
   }
 }
 

@@ -30,40 +30,40 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
   const file = databaseFile(dataDir)
   if (existsSync(file)) requireExclusiveAccess(file)
-  const draft = `${file}.restoring`
+  const temporary = `${file}.restoring`
   try {
     makeFolder(dataDir)
     // The copy is checked in the data folder: SQLite writes files beside it, and the backup's folder may be read-only.
-    rmSync(draft, { force: true })
-    copyFileSync(copy, draft, constants.COPYFILE_EXCL)
+    rmSync(temporary, { force: true })
+    copyFileSync(copy, temporary, constants.COPYFILE_EXCL)
     // copyFileSync copies the mode of the source as well.
-    chmodSync(draft, 0o600)
-    giveToOwner(draft)
-    check(copy, draft)
-    refuseNewer(copy, draft)
-    advanceNumbers(draft, file)
-    syncFile(draft)
+    chmodSync(temporary, 0o600)
+    giveToOwner(temporary)
+    check(copy, temporary)
+    refuseNewer(copy, temporary)
+    advanceNumbers(temporary, file)
+    syncFile(temporary)
     const kept = existsSync(file) ? keep(dataDir, file) : undefined
     for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
-    renameSync(draft, file)
+    renameSync(temporary, file)
     syncFile(dataDir)
     return kept
   } finally {
-    for (const ending of ['', '-wal', '-shm']) rmSync(draft + ending, { force: true })
+    for (const ending of ['', '-wal', '-shm']) rmSync(temporary + ending, { force: true })
   }
 }
 
-function check(copy: string, draft: string): void {
+function check(copy: string, temporary: string): void {
   try {
-    checkCopy(draft)
+    checkCopy(temporary)
   } catch (error) {
-    const why = (error as Error).message.replaceAll(draft, copy)
+    const why = (error as Error).message.replaceAll(temporary, copy)
     throw new DatabaseError(`${copy} is not a healthy copy (${why}). Nothing was changed.`)
   }
 }
 
-function refuseNewer(copy: string, draft: string): void {
-  const database = new Sqlite(draft, { readonly: true })
+function refuseNewer(copy: string, temporary: string): void {
+  const database = new Sqlite(temporary, { readonly: true })
   const layout = database.pragma('user_version', { simple: true }) as number
   database.close()
   if (layout > SCHEMA_VERSION) throw tooNew(copy)
@@ -88,8 +88,8 @@ const gapNow = () => Date.now()
  * database, or after a gap if it does not tell them. The versions of records that were changed in the replaced database
  * are raised above those that it used. If they are unknown, the versions of all records of the table get the gap.
  */
-function advanceNumbers(draft: string, file: string): void {
-  const copy = new Sqlite(draft)
+function advanceNumbers(temporary: string, file: string): void {
+  const copy = new Sqlite(temporary)
   try {
     migrateSchema(copy)
     const own = lastChange(copy)

@@ -18,14 +18,14 @@ export const storeSecret = (dataDir: string, secret: string) => makeSecret(dataF
 
 /** Writes another file and links it: if two processes start at once, one wins, and neither reads half a secret. */
 function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {
-  const draft = `${file}.${randomUUID()}`
+  const temporary = `${file}.${randomUUID()}`
   try {
-    writeFileSync(draft, secret, { mode: 0o600, flag: 'wx' })
-    giveToOwner(draft)
-    linkSync(draft, file)
+    writeFileSync(temporary, secret, { mode: 0o600, flag: 'wx' })
+    giveToOwner(temporary)
+    linkSync(temporary, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
-    rmSync(draft, { force: true })
+    rmSync(temporary, { force: true })
   }
 }
