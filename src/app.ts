@@ -25,7 +25,10 @@ declare module 'fastify' {
     limits: UserLimits
     /** part of the process's memory limits that this app may use */
     share: number
-    /** lets the next app answer a request that met other tables, if it can wait; see `HttpFront` */
+    /**
+     * Keeps a request that met tables of another shape until the next app answers it; returns false if it cannot wait.
+     * See `HttpFront.holdOutdated`.
+     */
     holdOutdated: HoldOutdated | undefined
     /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
@@ -59,7 +62,7 @@ export interface AppParts {
   limits?: UserLimits
   /** part of the process's memory limits that this app may use, if several threads serve; default: all */
   share?: number
-  /** undefined if no other app follows by itself */
+  /** undefined if no other app will replace this one by itself */
   holdOutdated?: HoldOutdated | undefined
   /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus

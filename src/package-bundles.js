@@ -40,7 +40,7 @@ export function bundleAddress(name, cache = CACHE) {
     const start = fileStart(name)
     const files = readdirSync(cache, { withFileTypes: true }).filter((entry) => entry.isFile())
     const names = files.map((file) => file.name).filter((file) => file.startsWith(start))
-    // Its name ends with its size: a part of a file is none.
+    // The name ends with the size of the file, so that a partly written file is not used.
     const found = names.find((file) => {
       const { size } = statSync(join(cache, file))
       return size > 0 && file === `${start}${size}${ENDING}`
@@ -49,7 +49,7 @@ export function bundleAddress(name, cache = CACHE) {
     closeSync(openSync(join(cache, found), 'r'))
     return pathToFileURL(join(cache, found)).href
   } catch {
-    // As for one that is missing, Node loads the package itself.
+    // If the cache cannot be read, Node loads the package itself, as if there were no bundle.
     return undefined
   }
 }

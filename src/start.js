@@ -1,5 +1,5 @@
 import './node-version.js'
-// Not by name: what an older Node lacks would be an error before the first line is run.
+// A namespace import: an older Node would fail on a missing named export before node-version.js can print its message.
 import * as module from 'node:module'
 
 /*
@@ -12,10 +12,10 @@ import * as module from 'node:module'
  */
 const { bundlePackages, CACHE } = await import('./package-bundles.js')
 module.enableCompileCache(CACHE)
-// For the threads, which are told by their environment.
+// Worker threads read the folder of the cache from the environment.
 process.env.NODE_COMPILE_CACHE = CACHE
-// At the first start they take as long as it takes to load Fastify, which does not need them.
+// At the first start, bundling takes about as long as loading Fastify, which needs neither package: both run at once.
 await Promise.all([bundlePackages(), import('fastify')])
 await import('./server.ts')
-// Now, and not at the end: a process may be killed.
+// Written now and not at exit, because a killed process would lose it.
 module.flushCompileCache()

@@ -57,7 +57,7 @@ export const moveCommand: Command = async (context) => {
   try {
     const token = randomUUID()
     await target.runWriteJob(BEGIN, token)
-    const rows = await inspectDatabase(config, (source) => copy(source, target, models, context, token))
+    const rows = await inspectDatabase(config, (source) => copyRecords(source, target, models, context, token))
     await target.setSecret(secret)
     await target.runWriteJob(FINISH, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
@@ -86,7 +86,7 @@ async function readSecret(place: DatabaseLocation): Promise<string> {
   }
 }
 
-async function copy(
+async function copyRecords(
   source: Database,
   target: Storage,
   models: Model[],

@@ -127,7 +127,7 @@ function withoutIndex(filter: Filter, model: Model, models: Models): Compared[] 
   const each = (filters: Filter[]) => filters.map((one) => withoutIndex(one, model, models))
   if ('any' in filter) return each(filter.any).flat()
   if ('all' in filter) {
-    // One that has an index is enough.
+    // If an index finds one part of an `all`, the other parts need none.
     const found = each(filter.all)
     return found.some((some) => some.length === 0) ? [] : found.flat()
   }

@@ -82,7 +82,7 @@ function statesStatement(
 ) {
   const { dialect } = db
   const asking = {
-    // Sort keys have no columns here.
+    // Without indexes no field has a column of order keys, which this subquery would lack.
     models: new Map([...models].map(([name, one]) => [name, withoutIndexes(one)])),
     dialect,
     follow: () => FULL_REACH,

@@ -93,13 +93,14 @@ function relatedCondition(filter: RelatedFilter, model: Model, context: FilterCo
     const atLeast = (number: number) => hasAtLeast(number, filter, model, lookup)
     return bounds(atLeast, (count?.values as number[] | undefined) ?? [1])
   }
-  const { column, related } = followStep(filter, model, context)
+  const { column, related } = followRelation(filter, model, context)
   const among = (rest?: RawBuilder<unknown>) => isAmong(column, related, context, rest)
-  // No id is there twice in a field, so the number of those found is that of those asked for.
+  // A field holds no id twice, so a record has all ids if as many rows match as ids were asked for.
   if (ids?.isAll) return among(sql`GROUP BY ${related.theirs} HAVING count(*) = ${ids.values.length}`)
   if (!count) return among()
   const isCountRight = OPERATOR_SQL[count.operator as SqlOperator](sql`count(*)`, count.values)
-  // Records without any are in no group.
+  // Records without related ones form no group. So a condition that holds for 0 is turned around: the record is not
+  // among those whose number fails it.
   return HOLDS_FOR_ZERO[count.operator as SqlOperator](count.values as number[])
     ? not(among(sql`GROUP BY ${related.theirs} HAVING NOT ${isCountRight}`))
     : among(sql`GROUP BY ${related.theirs} HAVING ${isCountRight}`)
@@ -127,7 +128,7 @@ const FEW = 1000
 function hasAtLeast(number: number, filter: RelatedFilter, model: Model, context: FilterContext): Condition {
   if (number <= 0) return ALWAYS
   const isBounded = !filter.matching && number <= FEW
-  const { column, related } = followStep(filter, model, isBounded ? { ...context, isSearch: false } : context)
+  const { column, related } = followRelation(filter, model, isBounded ? { ...context, isSearch: false } : context)
   return isAmong(column, related, context, number === 1 ? undefined : sql`LIMIT 1 OFFSET ${number - 1}`)
 }
 
@@ -137,7 +138,7 @@ interface Followed {
   related: Selected
 }
 
-function followStep(filter: RelatedFilter, model: Model, context: FilterContext): Followed {
+function followRelation(filter: RelatedFilter, model: Model, context: FilterContext): Followed {
   const { relation, matching } = filter
   const target = targetModel(relation, context.models)
   const field = isInverseRelation(relation) ? referringField(relation, target) : relation

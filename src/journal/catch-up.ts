@@ -41,7 +41,10 @@ export class CatchUp {
     return this.#next(upTo) !== undefined
   }
 
-  /** A stream that starts after a change that is still to be sent waits for it. */
+  /**
+   * The next stream that is ready. One whose position is after `upTo` waits until the live streams have been sent that
+   * change.
+   */
   #next(upTo: number): Stream | undefined {
     return this.#all.find((stream) => stream.position <= upTo && isReady(stream))
   }

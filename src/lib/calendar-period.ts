@@ -21,7 +21,7 @@ export function createPeriodFinder() {
     return known
   }
   return (value: string, by: Period, zone: string): string => {
-    // Years have four digits: at both ends a zone does not count.
+    // Years have four digits. On the first and last days a zone could lead beyond them, so UTC is used.
     const isUtc = value.length === DATE_LENGTH || zone === 'UTC' || value < FIRST || value >= LAST
     return formatPeriod(isUtc ? value.slice(0, DATE_LENGTH) : dayIn(zone)(value), by)
   }

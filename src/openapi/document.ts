@@ -12,7 +12,7 @@ const OURS = ['storable', 'x-parameter', 'x-serialised', 'x-target']
 /** Keywords whose values are data, not schemas; they are copied unchanged. */
 const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
-/** The models that a document describes, as its reader sees them. */
+/** Everything that one document is made from: its head, its routes, and its models as the reader sees them. */
 export interface Described {
   /** other properties of the document, and its security schemes */
   head: { components: object; [property: string]: unknown }

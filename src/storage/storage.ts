@@ -238,16 +238,16 @@ export interface Storage {
    *
    * Rejects with a `StorageFault`. Its `details.step` names the step, where one is to blame. Kinds:
    *
-   * | kind | reason | certainly not written |
+   * | kind | reason | written |
    * |---|---|---|
-   * | `no-row` | a step with `must` returned no row | yes |
-   * | `taken`, `dangling` | a unique value or a reference is violated | yes |
-   * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | yes |
-   * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | yes |
-   * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | yes |
-   * | `full`, `damaged` | the disk has no room, or the file is broken | yes |
-   * | `slow` | a statement took longer than a minute (PostgreSQL) | yes |
-   * | `commit-unknown` | the connection was lost after the commit was sent | **no** |
+   * | `no-row` | a step with `must` returned no row | no |
+   * | `taken`, `dangling` | a unique value or a reference is violated | no |
+   * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | no |
+   * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | no |
+   * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | no |
+   * | `full`, `damaged` | the disk has no room, or the file is broken | no |
+   * | `slow` | a statement took longer than a minute (PostgreSQL) | no |
+   * | `commit-unknown` | the connection was lost after the commit was sent | **unknown** |
    *
    * Any other error is a programming error, or the storage is closed (`busy` on PostgreSQL); the unit was not written.
    */

@@ -41,7 +41,7 @@ export async function applyMigration(db: Database, input: MigrationInput): Promi
   for (const { model } of rewritten)
     for (const text of dropSearchIndex(tableName(model), dialect)) await execute(db, text)
   await dropOutdatedIndexes(db, models)
-  // A table that was replaced has lost the triggers of other models too.
+  // Replacing a table also drops the triggers that other models have on it.
   const left = await readOwnTriggers(db)
   for (const trigger of wanted) if (!hasSameTrigger(trigger, left)) await execute(db, dialect.createTrigger(trigger))
   // Without its count triggers, a table may have changed uncounted.

@@ -43,7 +43,7 @@ export function planOrderColumns(
   renames: { from: string; to: string }[],
   dialect: TableDialect,
 ): { alter: string[]; toFill: Field[] } {
-  // SQLite's names of columns differ by more than case.
+  // SQLite compares names of columns without case.
   const has = (name: string) => columns.some((column) => column.name.toLowerCase() === name.toLowerCase())
   const rename = (from: string, to: string) => `RENAME COLUMN "${from}" TO "${to}"`
   const wanted = fieldsWithKey(model, dialect)

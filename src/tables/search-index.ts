@@ -208,7 +208,10 @@ async function readTexts(db: Database, { table, fields }: IndexInput, where: Ret
   return rows
 }
 
-/** Stands behind each field: no trigram spans two of them, and with each character begins one. */
+/**
+ * Follows the text of each field. Because it has two characters, no trigram spans two fields, and even the last
+ * character of a text begins a trigram.
+ */
 const BEHIND = '\x1f\x1f'
 
 async function addEntries(db: Database, { table, fields }: IndexInput, rows: (Row & { id: number })[]): Promise<void> {

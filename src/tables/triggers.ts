@@ -36,7 +36,7 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
     const set = [
       ...group.map(({ name, links }) => {
         const column = quote(name)
-        // With its table: SQLite would take some names for columns of what an array is divided into.
+        // Qualified by the table: SQLite would take a field such as `key` or `value` for a column of `json_each`.
         const ids = `${quote(table)}.${column}`
         return `${column} = ${links ? dialect.withoutItem(ids, 'OLD."id"') : `nullif(${column}, OLD."id")`}`
       }),

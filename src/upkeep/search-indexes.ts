@@ -92,7 +92,7 @@ async function isBehind(storage: Storage, model: Model): Promise<boolean> {
   const row = await storage.readOne({ sql, parameters: [table, definition, table], readsRecords: true })
   const { last, filled, noted } = row as { last: number | null; filled: number | null; noted: number }
   if (filled === null) return last !== null && last > WORTH_AN_INDEX
-  // The last portion may have had no time left to say that it is filled.
+  // All records may have entries although the index is not marked as filled: the last portion ran out of time.
   if (storage.shape(searchIndexName(table)) !== definition) return true
   return noted === 1 || (last !== null && last > filled)
 }

@@ -42,7 +42,7 @@ export async function openFile(zip: ZipFile, entry: Entry, maxBytes: number): Pr
 export interface Book {
   sheet: Entry
   texts: string[]
-  /** by the look of a cell */
+  /** by the index of a cell's style */
   kinds: (DateKind | undefined)[]
   is1904: boolean
 }

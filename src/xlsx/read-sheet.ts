@@ -162,7 +162,7 @@ class RowCollector {
       this.#rows.push({ number: this.#number, cells: Array.from(this.#cells) })
   }
 
-  /** A cell without a value may have a look, far to the right of all others. */
+  /** Skips cells without a value: spreadsheets write empty cells with a style far to the right of all others. */
   #take(value: SheetValue): void {
     if (value === undefined) return
     if (!(this.#at < this.#limits.columns))

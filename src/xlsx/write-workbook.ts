@@ -7,7 +7,7 @@ const MAX_ROWS = 1_048_576
 /** Characters of a cell. */
 export const MAX_CELL_TEXT = 32_767
 
-/** Looks of cells: places in `cellXfs`. */
+/** Styles of cells, as indexes in `cellXfs`. */
 const STYLES = { plain: 0, date: 1, moment: 2, heading: 3 }
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'

@@ -42,8 +42,8 @@ export interface FindStrategy {
 /** Looking up the records that refer to one record takes as long as reading so many entries of an index. */
 const LOOKUP_COST = 5
 
-/** Chooses how to get the page and the total of a find: by a bounded read if possible, otherwise by a search. */
-export function createStrategies(context: RecordsContext, model: Model, counts: ReturnType<typeof createCounter>) {
+/** Creates the function that chooses how to read the page and the total of a find: by a bounded read if possible. */
+export function createStrategyChooser(context: RecordsContext, model: Model, counts: ReturnType<typeof createCounter>) {
   const { storage, models, access, totals, advise, findSeconds } = context
   const table = tableName(model)
   const considerIndex = indexAdvisor(storage, model, advise)
@@ -72,19 +72,19 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
       const { username, signal } = caller
       return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }
-    const matching = [
+    const conditions = [
       ...(isOne ? [] : [abortCondition(query, storage.dialect)]),
       ...(query.filter ? [toCondition(query.filter, model, { ...access.contextFor(caller), isFewer })] : []),
       ...(candidates?.condition ? [candidates.condition] : []),
       ...(query.textSearch ? [containsWords(model, query.textSearch, storage.dialect)] : []),
     ]
-    const reached = (...more: Condition[]) =>
-      isOne ? withReachByIndex(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
-    const matches = reached()
+    const withinReach = (...more: Condition[]) =>
+      isOne ? withReachByIndex(reach, undefined, ...conditions, ...more) : withReach(reach, ...conditions, ...more)
+    const allMatches = withinReach()
     const total = async () => {
       // A sort changes no total.
       if (isAll) return counts.total()
-      const statement = recordsFrom(candidates).select(sql<number>`count(*)`.as('total')).where(matches).compile()
+      const statement = recordsFrom(candidates).select(sql<number>`count(*)`.as('total')).where(allMatches).compile()
       const count = async () => {
         const { rows } = await withIndexHint(query, () => execute(statement))
         return (rows[0] as { total: number }).total
@@ -94,19 +94,23 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
     return {
       total,
       page: async (order, position) => {
-        const beyond = position ? [afterPosition(order, position)] : []
-        const where = reached(...beyond)
-        // In the order of ids there are more matches than can be ranked: the first ones are near.
+        const afterCursor = position ? [afterPosition(order, position)] : []
+        const where = withinReach(...afterCursor)
+        // In a text search, the order is empty only if more than `MAX_RANKED` records match. Then reading the records
+        // by id finds a page sooner than asking the index does.
         const page = pageStatement(query, order, where, order.length > 0 ? candidates : undefined)
         const found = await withIndexHint(query, () => execute(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
       rankedPage: async (order, position) => {
-        const beyond = position ? afterRank(position) : sql`1 = 1`
-        const all = recordsFrom(candidates).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
+        const afterCursor = position ? afterRank(position) : sql`1 = 1`
+        const all = recordsFrom(candidates)
+          .select(`${table}.id as match__id`)
+          .select(sortColumns(order))
+          .where(allMatches)
         const { rows, isTruncated } = await withIndexHint(query, () =>
-          execute(rankedStatement(query, all.limit(MAX_RANKED + 1), beyond)),
+          execute(rankedStatement(query, all.limit(MAX_RANKED + 1), afterCursor)),
         )
         const isFirst = query.offset === 0 && !position
         const counted = (rows[0]?.matches__total as number | undefined) ?? (isFirst ? 0 : await total())
@@ -136,13 +140,13 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
   }
 
   /** All matches are ranked and counted; only a page of them is read. */
-  function rankedStatement(query: Query, all: Expression<unknown>, beyond: RawBuilder<unknown>): Statement {
+  function rankedStatement(query: Query, all: Expression<unknown>, afterCursor: RawBuilder<unknown>): Statement {
     const columns = selectedColumns(model, query).map((name) => sql.ref(name))
     return sql`
       WITH matches AS MATERIALIZED ${all}
       SELECT ${sql.join(columns)}, sort__0, (SELECT count(*) FROM matches) AS matches__total
       FROM (
-        SELECT match__id, sort__0 FROM matches WHERE ${beyond}
+        SELECT match__id, sort__0 FROM matches WHERE ${afterCursor}
         ORDER BY sort__0, match__id LIMIT ${query.limit + 1} OFFSET ${query.offset}
       ) AS best JOIN ${sql.table(table)} ON "id" = match__id ORDER BY sort__0, match__id`.compile(storage.db)
   }
@@ -173,6 +177,6 @@ export function createStrategies(context: RecordsContext, model: Model, counts: 
   }
 }
 
-/** Where a position of a ranked page goes on. */
+/** Condition for the matches after a position, in the order of ranks. */
 const afterRank = ({ values, id }: Position) =>
   sql`sort__0 > ${values[0]} OR (sort__0 = ${values[0]} AND match__id > ${id})`

@@ -8,7 +8,7 @@ import { createCounter } from '../../tables/counts.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand } from './expand.ts'
-import { createStrategies, type FindLimits, type FindStrategy } from './find-strategy.ts'
+import { createStrategyChooser, type FindLimits, type FindStrategy } from './find-strategy.ts'
 import { cursorPosition, type OrderTerm, removeSortColumns, sortOrder } from './order.ts'
 import {
   COMMON,
@@ -40,7 +40,7 @@ export function createFinder(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, findSeconds } = context
   const decode = rowDecoder(model)
   const counts = createCounter(storage, model)
-  const chooseStrategy = createStrategies(context, model, counts)
+  const chooseStrategy = createStrategyChooser(context, model, counts)
 
   /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
   return async function find(
@@ -116,13 +116,13 @@ export function createFinder(context: RecordsContext, model: Model) {
       return { order, found: await strategy.page(order, position), isBestFirst: false }
     }
     const order = rankOrder(model, query.textSearch, storage.dialect)
-    // Ranking ten thousand in vain takes longer than counting them first.
+    // If there seem to be too many matches to rank, they are counted first: a ranking that is given up costs more.
     const counted = hasTooManyToRank ? await strategy.total() : 0
     if (counted <= MAX_RANKED) {
       const found = await (strategy as Required<FindStrategy>).rankedPage(order, position)
       if (found.total <= MAX_RANKED) return { order, found, isBestFirst: true }
     }
-    // A cursor keeps the order that it began in.
+    // After the first page the ranked order stays, even if there are too many matches by now: the cursor has a rank.
     const keptOrder = position ? order : []
     const found = await strategy.page(keptOrder, position)
     return {

@@ -31,7 +31,7 @@ export class KnownTotals {
   /** The known total of a statement that looks at these models; if there is none, counts and keeps it. */
   async total(statement: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
     const hasHistory = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
-    // Before it is counted: what others change meanwhile makes it outdated.
+    // Read before counting: a change that is made during the count makes the kept total outdated.
     const head = hasHistory ? await readJournalHead(this.#storage) : undefined
     if (!head) return count()
     const key = statementKey(statement)

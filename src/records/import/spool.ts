@@ -20,7 +20,7 @@ export interface Spooled {
 
 export const spoolFolder = (dataDir: string) => dataFolder(dataDir).imports
 
-/** Writes a stream to a new file; throws if it has more than `most` bytes. */
+/** Writes a stream to a new file; throws if it has more than `maxBytes` bytes. */
 export async function spool(
   source: Readable,
   dataDir: string,

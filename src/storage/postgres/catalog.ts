@@ -42,7 +42,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     FROM pg_attribute a
     LEFT JOIN LATERAL (
       SELECT min(parent.relname::text) AS "refersTo",
-        -- No model wants several: the next change leaves the right one.
+        -- No model has the action several, so the next change drops all but the right foreign key.
         CASE WHEN count(*) > 1 THEN 'several' ELSE min(confdeltype::text) END AS "onDelete"
       FROM pg_constraint JOIN pg_class parent ON parent.oid = confrelid
       WHERE conrelid = a.attrelid AND contype = 'f' AND conkey = ARRAY[a.attnum] AND conname ~ ${OUR_REFERENCE}) k ON true

@@ -203,7 +203,7 @@ class PostgresStorage implements Storage {
     options: WriteJobOptions = {},
   ): Promise<Result> {
     const result = await runWriteJob(this.#url, job, input, options)
-    // Only the default changes tables that are served.
+    // Only jobs without a `mode` change the shapes of served tables.
     if (job.mode) return result
     await this.#shapes.refresh()
     this.#reader.endSnapshots()

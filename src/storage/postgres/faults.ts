@@ -25,7 +25,7 @@ export function toFault(error: unknown): unknown {
   const { code = '', message, constraint } = error as PostgresError
   if (error instanceof StorageFault) return error
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
-  // The second one: a record that a delete takes along would be changed by it as well.
+  // 27000: a trigger would change a record that the same delete removes by a cascade.
   if (code === '23503' || code === '27000') return new StorageFault('dangling', message)
   if (code === '22003') return new StorageFault('large', message)
   if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('row-too-wide', message)

@@ -34,7 +34,7 @@ export const DIALECT: Dialect = {
     if (folded === undefined) return sql`1 = 0`
     const own = sql<SqlBool>`dossier_like(${key}, ${folded})`
     if (!isAscii(folded)) return own
-    // Calling a function takes longer than all of this, and most texts need it not.
+    // Calling the JavaScript function takes longer than the rest of this expression, and most texts do not need it.
     return sql`iif(${isPlain(key)}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
   },
 
@@ -65,7 +65,10 @@ export const DIALECT: Dialect = {
       dossier_name_rank(${name}, ${text}))`
   },
 
-  /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */
+  /**
+   * Calling the function costs more than reading a row, so only about one row in `everyRows` does. A hash of the id
+   * selects them: with `id % n`, ids in steps of n might never be selected.
+   */
   abortCheck(everyRows, key = sql`"id"`) {
     if (everyRows <= 1) return sql`dossier_alive()`
     return sql`((${key} * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
@@ -92,7 +95,7 @@ export const DIALECT: Dialect = {
 
   decimalSum: (value) => sql`dossier_decimal_sum(${value})`,
 
-  /** Calling a function takes longer than all of this. */
+  /** Calling the JavaScript function takes longer than this SQL. */
   period(value, by, zone) {
     const own = sql`dossier_period(${value}, ${by}, ${zone})`
     const plain = PERIODS[by]?.(value)

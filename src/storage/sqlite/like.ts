@@ -2,8 +2,9 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { fold, foldsToHave, isAscii } from '../../lib/fold.ts'
 import { Memo } from '../../lib/memo.ts'
 
-/** Characters that are searched between two calls of `checkAbort`, and from which on a text takes some time. */
+/** Characters that are searched between two calls of `checkAbort`. */
 const WINDOW = 65_536
+/** Characters from which on folding a text takes long enough to check for a timeout before. */
 export const LONG = 1000
 
 /**

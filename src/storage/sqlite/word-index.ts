@@ -36,7 +36,10 @@ const trigramsOf = (index: string) => `${index}_trigrams`
 
 const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`
 
-/** Records that match, and those that are not in the index yet. In the order of ids all are merged as they are read. */
+/**
+ * Ids of the records that match, and of those that the index does not cover yet. All parts are sorted by id, so SQLite
+ * merges them while reading.
+ */
 const withUnindexed = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, table: string) =>
   sql`SELECT rowid AS proposed__id FROM ${matching}
     UNION SELECT id FROM dossier_unsearched WHERE tbl = ${table}
@@ -56,7 +59,9 @@ const MAX_COUNTED = 4
 const MIN_SHARE = 0.005
 const MIN_SHARE_FOR_ONE = 0.05
 
-/** SQLite reads all records of a trigram without asking whether to go on. This, between the trigrams, asks. */
+/**
+ * Nothing checks for a timeout while FTS5 reads the records of one trigram. This condition checks between two of them.
+ */
 const ALIVE = sql`dossier_alive()`
 const ROWS_BETWEEN = 256
 
@@ -130,7 +135,7 @@ function lookFor(word: string, nth: number, vocabulary: RawBuilder<unknown>): Ra
 /** A text as FTS5 stores it in its index: noncharacters are replaced by U+FFFD. */
 const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
 
-/** Not before what can follow in a trigram. */
+/** Sorts after everything that can follow in a trigram. */
 const LAST = '\u{10ffff}\u{10ffff}'
 
 /** Trigrams that side by side make up a word. More of them would rule out little, and each costs a look into the index. */

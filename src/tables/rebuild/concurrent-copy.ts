@@ -30,7 +30,7 @@ import type { Rebuilder } from './rebuilder.ts'
 export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder => ({
   // Dropping a trigger locks its table, so triggers of tables that do not change stay.
   keepsOtherTriggers: true,
-  // Nobody waits for a portion.
+  // A portion blocks nobody, so it may take longer than in SQLite.
   portionMs: 200,
   buildsIndexesBefore: true,
 
