@@ -70,8 +70,8 @@ export function createRecords(context: RecordsContext, model: Model) {
   }
 
   /**
-   * Validate a change and return its unit of work. `references` holds references to records that earlier operations of the
-   * same batch create.
+   * Validate a write and return its unit of work. `references` holds references to records that earlier operations of
+   * the same batch create.
    */
   const plan = {
     async create(data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
@@ -130,18 +130,18 @@ export function createRecords(context: RecordsContext, model: Model) {
   })
 
   /**
-   * Plans and writes a change. If a `must` step found no row, `toResult([])` looks up the reason (deleted, conflict, no
-   * access) and throws it. A repeated request is answered from its stored result without planning: its first execution
-   * has changed the data, so validation could fail now.
+   * Plans a write and executes it. If a `must` step found no row, `toResult([])` looks up the reason (deleted,
+   * conflict, no access) and throws it. A repeated request is answered from its stored result without planning: its
+   * first execution has changed the data, so validation could fail now.
    */
   async function perform<Result>(
     caller: Caller,
-    replay: (kept: StoredResult, caller: Caller) => Promise<Result>,
-    plan: () => MaybePromise<PlannedWrite<Result>>,
+    replayStored: (kept: StoredResult, caller: Caller) => Promise<Result>,
+    planWrite: () => MaybePromise<PlannedWrite<Result>>,
   ): Promise<Result> {
     const { idempotency } = caller
-    if (idempotency?.stored) return replay(idempotency.stored, caller)
-    const { unit, toResult, explain } = await plan()
+    if (idempotency?.stored) return replayStored(idempotency.stored, caller)
+    const { unit, toResult, explain } = await planWrite()
     let rows: Row[][] = []
     try {
       rows = await writeIdempotent(storage, unit, idempotency)
@@ -149,7 +149,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       if (!(error instanceof StorageFault)) throw error
       if (error.kind !== 'no-row' || isBeyondReach(error, unit.steps)) throw await explain(error)
     }
-    return idempotency?.stored ? replay(idempotency.stored, caller) : toResult(rows)
+    return idempotency?.stored ? replayStored(idempotency.stored, caller) : toResult(rows)
   }
 
   /** Writes a unit whose last step returns the record. If that step found no row, `throwConflict` throws the reason. */

@@ -5,7 +5,7 @@ import { columnType, comparisonSql, encode, encodeComparable, LINKS } from './co
 import { convert } from './convert.ts'
 import { verifyLinks } from './links.ts'
 import type { TablePlan } from './plan.ts'
-import type { Source } from './plan-rebuild.ts'
+import type { Rebuild, Source } from './plan-rebuild.ts'
 import { listIds, MAX_NAMED, storedRows } from './stored-rows.ts'
 
 /**
@@ -21,27 +21,42 @@ export async function verifyPlan(
   built: string[],
 ): Promise<string[]> {
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [step] : []))
-  /** Name of a column before the renames. */
-  const nameNow = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
+  const nameNow: NameNow = (name) => renames.find(({ to }) => to === name)?.from ?? name
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   const sources = (rebuild?.sources ?? model.fields.map((field) => plainSource(field, table, nameNow))).map((source) =>
     source.column === undefined ? source : { ...source, column: nameNow(source.column) },
   )
+  const refusals = isDrafted ? [] : await verifyValues(db, { model, steps }, sources, { nameNow, built })
+  if (rebuild) refusals.push(...(await verifyDiscarded(db, model, rebuild.discarded, { table, nameNow })))
+  return refusals
+}
+
+/** Name that a column has before the renames of the plan. */
+type NameNow = (name: string) => string
+
+/** Checks what the records have stored: that it is unique, refers to records, and can be converted. */
+async function verifyValues(
+  db: Database,
+  { model, steps }: Pick<TablePlan, 'model' | 'steps'>,
+  sources: Source[],
+  { nameNow, built }: { nameNow: NameNow; built: string[] },
+): Promise<string[]> {
+  const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   const refusals: string[] = []
-  for (const step of isDrafted ? [] : steps)
+  for (const step of steps)
     if (step.kind === 'unique' && !built.includes(step.index.name))
       refusals.push(...(await duplicates(db, model, step.index.fields, sources)))
-  for (const step of isDrafted ? [] : steps)
+  for (const step of steps)
     if (step.kind === 'links')
       for (const source of sources)
         if (step.links.create.includes(source.field) && source.column !== undefined)
           refusals.push(...(await verifyLinks(db, model, source)))
   if (!rebuild) return refusals
-  for (const source of isDrafted ? [] : sources) {
+  for (const source of sources) {
     const ids = source.from === undefined ? [] : await findUnconvertible(db, model, source)
     if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
-  for (const { field, column = '', from } of isDrafted ? [] : rebuild.references) {
+  for (const { field, column = '', from } of rebuild.references) {
     if (from === LINKS) {
       refusals.push(...(await verifyLinks(db, model, { field: { ...field, links: field.reference }, column, from })))
       continue
@@ -50,7 +65,18 @@ export async function verifyPlan(
     const ids = await findDangling(db, model, field.reference as Reference, value)
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${listIds(ids)}.`)
   }
-  for (const { column, for: taken } of rebuild.discarded) {
+  return refusals
+}
+
+/** Checks that no record has a value in a column that the rebuild would drop or fill with other values. */
+async function verifyDiscarded(
+  db: Database,
+  model: Model,
+  discarded: Rebuild['discarded'],
+  { table, nameNow }: { table: TableState; nameNow: NameNow },
+): Promise<string[]> {
+  const refusals: string[] = []
+  for (const { column, for: taken } of discarded) {
     const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
     const { type } = table.columns.find(({ name }) => name === nameNow(column)) as TableColumn
     const ids = await findIds(db, model, isFilled(nameNow(column), field, type))
@@ -64,7 +90,7 @@ export async function verifyPlan(
   return refusals
 }
 
-const plainSource = (field: Field, table: TableState, nameNow: (name: string) => string): Source => {
+const plainSource = (field: Field, table: TableState, nameNow: NameNow): Source => {
   const exists = table.columns.some(({ name }) => name === nameNow(field.name))
   return exists ? { field, column: field.name } : { field }
 }

@@ -5,7 +5,7 @@ import { decimalAverage } from '../../lib/decimal-sum.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { AggregateValue, GroupKey } from '../../requests/aggregate.ts'
 import { decimalFromKey } from '../../storage/decimal.ts'
-import type { Row, SqlValue } from '../../storage/storage.ts'
+import type { Dialect, Row, SqlValue } from '../../storage/storage.ts'
 import { valueThrough } from '../find/order.ts'
 
 /** A part of the answer: what is selected for it, and how it is made from that. */
@@ -51,48 +51,74 @@ export function recordsWithItems(array: Field | undefined, { model, dialect }: C
 export const rowNumber = (array: Field | undefined) => (array ? sql`("id" + coalesce(item__place, 0))` : sql`"id"`)
 
 /** A number of each group. */
-export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {
+export function valueColumn(value: AggregateValue, context: Context): AnswerColumn {
+  const { name, aggregate, through, field } = value
   if (!field) return { name, selects: [sql`count(*)`], toValue: ([count]) => count }
-  const { dialect } = context
   const atEnd = (key: RawBuilder<SqlValue>) => valueThrough(through, () => key, context.model, context)
-  const key = atEnd(comparisonKey(field, dialect))
+  const key = atEnd(comparisonKey(field, context.dialect))
   if (aggregate === 'countDistinct')
     return { name, selects: [sql`count(DISTINCT ${key})`], toValue: ([count]) => count }
-  if (aggregate === 'min' || aggregate === 'max')
-    return {
-      name,
-      selects: [aggregate === 'min' ? sql`min(${key})` : sql`max(${key})`],
-      toValue: ([value]) => decoded(field, value ?? null),
-    }
+  if (aggregate === 'min' || aggregate === 'max') return extremeColumn(name, aggregate, field, key)
   // Making the key of a decimal is the slowest part.
   const stored = atEnd(sql`${sql.ref(field.name)}`)
-  const count = sql`count(${stored})`
-  if (field.format === 'decimal') {
-    const toValue = ([sum, n]: SqlValue[]) => {
+  if (field.format === 'decimal') return decimalColumn(value, stored, context.dialect)
+  return field.type === 'number' ? numberColumn(value, key, stored) : integerColumn(value, key, stored)
+}
+
+function extremeColumn(name: string, aggregate: 'min' | 'max', field: Field, key: RawBuilder<unknown>): AnswerColumn {
+  return {
+    name,
+    selects: [aggregate === 'min' ? sql`min(${key})` : sql`max(${key})`],
+    toValue: ([value]) => decoded(field, value ?? null),
+  }
+}
+
+/** Sum or average of decimals. */
+function decimalColumn(
+  { name, aggregate }: AggregateValue,
+  stored: RawBuilder<unknown>,
+  dialect: Dialect,
+): AnswerColumn {
+  return {
+    name,
+    selects: [dialect.decimalSum(stored), sql`count(${stored})`],
+    toValue: ([sum, n]) => {
       if (aggregate === 'sum') return sum ?? '0'
       return n === 0 ? null : decimalAverage(sum as string, n as number)
-    }
-    return { name, selects: [dialect.decimalSum(stored), count], toValue }
+    },
   }
-  const average = (sum: number, n: number) => (n === 0 ? null : sum / n)
-  if (field.type === 'number')
-    return {
-      name,
-      selects: [sql`sum(${key})`, count],
-      toValue: ([sum, n]) => {
-        if (n === 0) return aggregate === 'sum' ? 0 : null
-        // SQLite has no infinite numbers.
-        if (!Number.isFinite(sum)) throw sumTooLarge(name)
-        return aggregate === 'sum' ? sum : average(sum as number, n as number)
-      },
-    }
-  // The sum of many integers is larger than the engines' own: its halves are summed by themselves.
+}
+
+/** Sum or average of numbers that need not be whole. */
+function numberColumn(
+  { name, aggregate }: AggregateValue,
+  key: RawBuilder<unknown>,
+  stored: RawBuilder<unknown>,
+): AnswerColumn {
+  return {
+    name,
+    selects: [sql`sum(${key})`, sql`count(${stored})`],
+    toValue: ([sum, n]) => {
+      if (n === 0) return aggregate === 'sum' ? 0 : null
+      // SQLite has no infinite numbers.
+      if (!Number.isFinite(sum)) throw sumTooLarge(name)
+      return aggregate === 'sum' ? sum : average(sum as number, n as number)
+    },
+  }
+}
+
+/** Sum or average of integers. A sum may be larger than the engines' own, so its halves are summed by themselves. */
+function integerColumn(
+  { name, aggregate }: AggregateValue,
+  key: RawBuilder<unknown>,
+  stored: RawBuilder<unknown>,
+): AnswerColumn {
   return {
     name,
     selects: [
       sql`CAST(sum(${key} >> ${sql.lit(HALF_BITS)}) AS TEXT)`,
       sql`CAST(sum(${key} & ${sql.lit(2 ** HALF_BITS - 1)}) AS TEXT)`,
-      count,
+      sql`count(${stored})`,
     ],
     toValue: ([high, low, n]) => {
       const sum = BigInt(high ?? 0) * BigInt(2 ** HALF_BITS) + BigInt(low ?? 0)
@@ -102,6 +128,8 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
     },
   }
 }
+
+const average = (sum: number, n: number) => (n === 0 ? null : sum / n)
 
 const HALF_BITS = 26
 

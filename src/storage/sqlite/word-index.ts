@@ -66,41 +66,28 @@ const ALIVE = sql`dossier_alive()`
 const ROWS_BETWEEN = 256
 
 /**
- * Short words: texts that contain `jo` have a trigram that begins with it, because each text in the index is followed by
- * something. The records of each are read one after the other: if FTS5 merged them by OR, it would look at all trigrams for
- * each record, and could not be ended meanwhile. A word that too many trigrams begin with, or that are in too many records,
- * is not looked for. If no word is, all records are proposed. `longer` are the trigrams of longer words.
+ * Ids that a search for short words proposes. Texts that contain `jo` have a trigram that begins with it, because each
+ * text in the index is followed by something. If no short word is looked for, all records are proposed, or those with
+ * the trigrams of longer words (`longer`). For `jo` alone, the statement is in essence:
+ *
+ *     WITH records AS (SELECT entries FROM dossier_search WHERE tbl = 'a__Person'),
+ *       found0 AS (SELECT term, doc FROM trigrams WHERE term >= 'jo' AND term <= 'jo…' LIMIT 2001),
+ *       docs0 AS (SELECT iif(count(*) > 2000 OR sum(doc) > 0.5 * entries, NULL, sum(doc)) AS docs FROM found0),
+ *       best AS (SELECT nth FROM (SELECT 0 AS nth, docs FROM docs0) WHERE docs IS NOT NULL ORDER BY docs LIMIT 1),
+ *       wanted AS (SELECT '"' || term || '"' AS words FROM found0 WHERE 0 = (SELECT nth FROM best))
+ *     SELECT rowid FROM wanted CROSS JOIN index WHERE index MATCH wanted.words
  */
 function proposedByShort(index: string, table: string, words: string[], longer: string[]): RawBuilder<unknown> {
   const vocabulary = sql.table(trigramsOf(index))
   const short = [...new Set(words)].sort(byRarity).slice(0, MAX_SHORT)
   const looked = short.flatMap((word, nth) => lookFor(word, nth, vocabulary))
-  const every = (select: (nth: number) => RawBuilder<unknown>) =>
-    sql.join(
-      short.map((_, nth) => select(nth)),
-      sql` UNION ALL `,
-    )
-  const also = longer.map((trigram) => ` AND ${quoted(trigram)}`).join('')
-  // The list of a trigram that most records have would be read anew for each of these.
-  const alsoRequired = sql`iif((SELECT docs < ${MAX_MERGED_SHARE} * entries FROM records), ${also}, '')`
-  const terms = longer.length > 0 ? sql.join(longer.slice(0, MAX_COUNTED).map(asWritten)) : sql`NULL`
-  const withoutShort =
-    longer.length > 0 ? sql`UNION ALL SELECT ${also.slice(5)} WHERE NOT EXISTS (SELECT 1 FROM best)` : sql``
   const filled =
     longer.length > 0 ? sql`filled` : sql`iif(EXISTS (SELECT 1 FROM best), filled, ${Number.MIN_SAFE_INTEGER})`
   const some = sql.table(index)
-  return sql`WITH records AS MATERIALIZED (
-      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms}) AND ${ALIVE}) AS docs
-      FROM dossier_search WHERE tbl = ${table}),
+  return sql`WITH ${recordsCte(table, longer, vocabulary)},
     ${sql.join(looked)},
-    best AS MATERIALIZED (
-      SELECT nth FROM (${every((nth) => sql`SELECT ${sql.lit(nth)} AS nth, docs FROM ${docs(nth)}`)})
-      WHERE docs IS NOT NULL ORDER BY docs LIMIT 1),
-    wanted AS MATERIALIZED (
-      ${every(
-        (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${alsoRequired} AS words FROM ${found(nth)}
-        WHERE ${sql.lit(nth)} = (SELECT nth FROM best)`,
-      )} ${withoutShort})
+    ${bestCte(short.length)},
+    ${wantedCte(short.length, longer)}
     ${withUnindexed(
       sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_BETWEEN)} <> 0 OR ${ALIVE})`,
       filled,
@@ -108,13 +95,57 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
     )}`
 }
 
+/** How many records the index has, and how many of them have the rarest of some trigrams of longer words. */
+function recordsCte(table: string, longer: string[], vocabulary: RawBuilder<unknown>): RawBuilder<unknown> {
+  const terms = longer.length > 0 ? sql.join(longer.slice(0, MAX_COUNTED).map(asWritten)) : sql`NULL`
+  return sql`records AS MATERIALIZED (
+      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms}) AND ${ALIVE}) AS docs
+      FROM dossier_search WHERE tbl = ${table})`
+}
+
+/** The short word that the fewest records may contain; no row if none is looked for. */
+const bestCte = (count: number) =>
+  sql`best AS MATERIALIZED (
+      SELECT nth FROM (${unionOf(count, (nth) => sql`SELECT ${sql.lit(nth)} AS nth, docs FROM ${docs(nth)}`)})
+      WHERE docs IS NOT NULL ORDER BY docs LIMIT 1)`
+
+/**
+ * The searches of the index: one for each trigram that begins with the best word. The records of each are read one
+ * after the other. If FTS5 merged them by OR, it would look at all trigrams for each record, and could not be ended
+ * meanwhile.
+ */
+function wantedCte(count: number, longer: string[]): RawBuilder<unknown> {
+  const also = longer.map((trigram) => ` AND ${quoted(trigram)}`).join('')
+  // The list of a trigram that most records have would be read anew for each of these.
+  const alsoRequired = sql`iif((SELECT docs < ${MAX_MERGED_SHARE} * entries FROM records), ${also}, '')`
+  const withoutShort =
+    longer.length > 0 ? sql`UNION ALL SELECT ${also.slice(5)} WHERE NOT EXISTS (SELECT 1 FROM best)` : sql``
+  const searches = unionOf(
+    count,
+    (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${alsoRequired} AS words FROM ${found(nth)}
+        WHERE ${sql.lit(nth)} = (SELECT nth FROM best)`,
+  )
+  return sql`wanted AS MATERIALIZED (
+      ${searches} ${withoutShort})`
+}
+
+const unionOf = (count: number, select: (nth: number) => RawBuilder<unknown>) =>
+  sql.join(
+    Array.from({ length: count }, (_, nth) => select(nth)),
+    sql` UNION ALL `,
+  )
+
 /** Puts words first that are likely in fewer records. */
 const byRarity = (a: string, b: string) => b.length - a.length || Number(isAscii(a)) - Number(isAscii(b))
 
-/** Parts of the statement: the trigrams that begin with a word, and how many records have them; null if that is not worthwhile. */
+/** Names of two parts of the statement: the trigrams that begin with a word, and how many records have them. */
 const found = (nth: number) => sql.raw(`found${nth}`)
 const docs = (nth: number) => sql.raw(`docs${nth}`)
 
+/**
+ * Looks for the trigrams that begin with a word. The number of their records is null if a word is not looked for: if
+ * too many trigrams begin with it, if these are in too many records, or if another word leaves few records already.
+ */
 function lookFor(word: string, nth: number, vocabulary: RawBuilder<unknown>): RawBuilder<unknown>[] {
   const begin = asWritten(word)
   const few = sql`${[...word].length > 1 ? MIN_SHARE : MIN_SHARE_FOR_ONE} * (SELECT entries FROM records)`

@@ -139,14 +139,14 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
     await sql`
       DELETE FROM ${sql.table(draftLinkName(draft.model, field))}
       WHERE "record" IN (SELECT id FROM dossier_marks WHERE tbl = ${table})`.execute(db)
-  await copy(db, draft, { after: Number.MIN_SAFE_INTEGER, condition: sql`${isMarked} AND "id" <= ${filled}` })
+  await copySelected(db, draft, { after: Number.MIN_SAFE_INTEGER, condition: sql`${isMarked} AND "id" <= ${filled}` })
   await sql`DELETE FROM dossier_marks WHERE tbl = ${table}`.execute(db)
   const { rows: found } = await sql<{ last: number | null; count: number }>`
     SELECT max("id") AS last, count(*) AS count FROM (
       SELECT "id" FROM ${sql.table(table)} WHERE "id" > ${filled} ORDER BY "id" LIMIT ${rows}) AS next`.execute(db)
   const { last, count } = found[0] as { last: number | null; count: number }
   const to = last ?? filled
-  await copy(db, draft, { after: filled, condition: sql`"id" <= ${to}` })
+  await copySelected(db, draft, { after: filled, condition: sql`"id" <= ${to}` })
   await sql`UPDATE dossier_drafts SET filled = ${to}, touched = ${Date.now()} WHERE tbl = ${table}`.execute(db)
   return { to, isFull: count < rows }
 }
@@ -168,46 +168,66 @@ async function filledSoFar(db: Database, { model, token }: Draft): Promise<numbe
 /** Fault on which `migrate` starts again. */
 export const draftOutdatedFault = (message: string) => new StorageFault('stale', message)
 
-/** Copies the selected records, and converts values where types have changed. */
-async function copy(db: Database, { model, rebuild, renames }: Draft, selection: Selection): Promise<void> {
-  const nameNow = ({ column = '' }: Source) => renames[column] ?? column
-  const plain = rebuild.sources.filter(({ from }) => from === undefined)
-  const converted = rebuild.sources.filter(({ from }) => from !== undefined)
+/** Copies the selected records, converts values where types have changed, and fills what is derived from them. */
+async function copySelected(db: Database, draft: Draft, selection: Selection): Promise<void> {
+  if (draft.rebuild.sources.every(isPlain)) await copyPlain(db, draft, selection)
+  else await copyConverted(db, draft, selection)
+  await fillDerived(db, draft, selection)
+}
+
+const isPlain = ({ from }: Source) => from === undefined
+
+/** Name that the column of a source has before the renames. */
+const columnNow = ({ renames }: Draft, { column = '' }: Source) => renames[column] ?? column
+
+/** Beginning of the statement that copies records. Converted values come last, and are not selected yet. */
+function insertStart(draft: Draft): string {
+  const { model, rebuild } = draft
+  const plain = rebuild.sources.filter(isPlain)
+  const converted = rebuild.sources.filter((source) => !isPlain(source))
   // Null stays null; only a new field starts with its default.
   const values = plain.map((source) =>
     source.column === undefined
       ? storableLiteral(source.field, encode(source.field, source.field.default))
-      : `old.${quote(nameNow(source))}`,
+      : `old.${quote(columnNow(draft, source))}`,
   )
-  const makeDerived = async () => {
-    const selected = sql`"id" > ${selection.after} AND ${selection.condition}`
-    await fillKeys(db, model, draftName(model), selected)
-    for (const field of rebuild.linked)
-      await fillLinks(db, field, draftLinkName(model, field), draftName(model), selected)
-  }
   const kept = ['id', 'version', ...rebuild.hidden.map(({ name }) => name)].map(quote)
   const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
   const from = [...kept.map((name) => `old.${name}`), ...values]
-  const insert = `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
-  const old = `${quote(tableName(model))} AS old`
-  if (converted.length === 0) {
-    await sql`
-      ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db)
-    return makeDerived()
-  }
-  // One statement inserts a thousand records; a statement per record would take twenty times as long.
+  return `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
+}
+
+const oldTable = (model: Model) => `${quote(tableName(model))} AS old`
+
+async function copyPlain(db: Database, draft: Draft, { after, condition }: Selection): Promise<void> {
+  const copy = `${insertStart(draft)} FROM ${oldTable(draft.model)}`
+  await sql`${sql.raw(copy)} WHERE "id" > ${after} AND ${condition}`.execute(db)
+}
+
+/** One statement inserts a thousand records; a statement per record would take twenty times as long. */
+async function copyConverted(db: Database, draft: Draft, selection: Selection): Promise<void> {
+  const { model, rebuild } = draft
   const { jsonEach, jsonItem } = db.dialect
+  const insert = insertStart(draft)
+  const converted = rebuild.sources.filter((source) => !isPlain(source))
   const value = (index: number, type: string) => jsonItem(sql`given.value`, index, type)
   const convertedValues = converted.map(({ field }, index) => value(index + 1, columnType(field)))
-  const columns = converted.map(nameNow)
+  const columns = converted.map((source) => columnNow(draft, source))
   for await (const rows of storedRows(db, tableName(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
     await sql`
       ${sql.raw(insert)}, ${sql.join(convertedValues)}
       FROM ${jsonEach(JSON.stringify(given))} AS given
-      JOIN ${sql.raw(old)} ON old."id" = ${value(0, 'INTEGER')}`.execute(db)
+      JOIN ${sql.raw(oldTable(model))} ON old."id" = ${value(0, 'INTEGER')}`.execute(db)
   }
-  await makeDerived()
+}
+
+/** Fills order keys and link tables of the copied records. */
+async function fillDerived(db: Database, { model, rebuild }: Draft, { after, condition }: Selection): Promise<void> {
+  const selected = sql`"id" > ${after} AND ${condition}`
+  await fillKeys(db, model, draftName(model), selected)
+  for (const field of rebuild.linked)
+    await fillLinks(db, field, draftLinkName(model, field), draftName(model), selected)
 }
 
 function convertRow(model: Model, sources: Source[], columns: string[], row: { id: number } & Row): unknown[] {
