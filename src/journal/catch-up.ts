@@ -5,7 +5,7 @@ import { hasRoom, isReady, MAX_PAUSE_MS, PAGE_SIZE, type Stream } from './stream
 /** A feed, and the function that renders its changes as events. */
 export type RenderedFeed = Feed & { render: ReturnType<typeof createRenderer> }
 
-/** The functions of `Streams` that `CatchUp` uses. */
+/** The functions of `ChangeStreams` that `CatchUp` uses. */
 interface StreamControl {
   wake(): void
   isOpen(stream: Stream): boolean

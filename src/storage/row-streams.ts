@@ -29,7 +29,7 @@ const MAX_PER_USER = 2
 
 /** How long a thread may take to stop before it is terminated. */
 const GRACE_MS = 5000
-/** How long a new stream waits while `hold` is in effect, as the log is being truncated. */
+/** How long a new stream waits after `pause` was called, as the log is being truncated. */
 const HELD_MS = 30_000
 
 /** A stream that is running, or waits to start. */

@@ -324,7 +324,7 @@ t.test(
   'overload: who would wait too long is turned away, who does not wait is left out, and /health is answered',
   async (t) => {
     const served: string[] = []
-    let turnedAway = 0
+    let shed = 0
     const waits: number[] = []
     const busy: Handler = {
       isUrgent: ({ url }) => url === '/health',
@@ -337,7 +337,7 @@ t.test(
     }
     const front = new HttpFront(busy, {
       onWait: (ms) => waits.push(ms),
-      onShed: () => turnedAway++,
+      onShed: () => shed++,
       onDisconnect: () => {},
     })
     const url = await front.listen('127.0.0.1', 0)
@@ -363,7 +363,7 @@ t.test(
     t.ok(served.indexOf('/health') < served.length - 1, 'health does not wait for its turn')
     const refused = all.filter((answer) => answer.startsWith('HTTP/1.1 503'))
     t.ok(refused.length > 0)
-    t.equal(refused.length, turnedAway)
+    t.equal(refused.length, shed)
     t.ok(waits.some((ms) => ms > 900) && waits.length < all.length)
     t.match(refused[0], /retry-after: 1[\s\S]*"code":"UNAVAILABLE"[\s\S]*"requestId":/)
     t.equal(all.length - refused.length, served.filter((path) => path === '/').length)
