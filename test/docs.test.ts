@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { Settings } from '../src/config.ts'
 import { CODES } from '../src/errors.ts'
 import metaSchema from '../src/model/model.schema.json' with { type: 'json' }
+import { Metrics } from '../src/upkeep/metrics.ts'
 import { type Client, emptyFolder, PASSWORD, runTool, startApp } from './helper.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -61,6 +62,14 @@ t.test('src/cli/README.md lists every npm script, and no other', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const listed = firstCells(operating, 'Commands').map((command) => /^npm (?:run )?([\w:]+)/.exec(command)?.[1])
   t.strictSame([...new Set(listed)].sort(), Object.keys(scripts).sort())
+})
+
+t.test('src/cli/README.md lists every metric, and no other', async (t) => {
+  const figures = { database: 0, log: 0, connections: 0, retries: 0 }
+  const text = await new Metrics().text({ sessions: 0, records: new Map(), changes: 0, streams: 0, figures })
+  const served = [...text.matchAll(/^# TYPE (dossier_\w+)/gm)].map(([, name]) => name as string)
+  const listed = firstCells(operating, 'Monitoring').filter((name) => name.startsWith('dossier_'))
+  t.strictSame(listed.sort(), served.sort())
 })
 
 t.test('API.md lists every request, and no other', async (t) => {
