@@ -337,6 +337,15 @@ if (hasServer()) {
     await other.query(CUT)
     await setTimeout(20)
     t.strictSame(await names(), ['before'], 'what is read is read once more')
+    const reading = storage.read(say('SELECT name, pg_sleep(0.5) FROM counter'))
+    for (let isRead = false; !isRead; await setTimeout(5)) {
+      const { rows } = await other.query(
+        `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`,
+      )
+      isRead = rows.length > 0
+    }
+    await other.query(CUT)
+    t.match(await reading, [{ name: 'before' }], 'what is being read as well')
     await storage.write({ steps: [insert('after')] })
     // Somebody holds the table: what waits for it is cut off before its end.
     const waiting = async (write: () => Promise<unknown>[]) => {

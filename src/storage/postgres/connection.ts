@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
+import { isClosing } from './faults.ts'
 import { PipelinedQuery, type PipelinedStatement, type PreparedStatements } from './pipelined-query.ts'
 import { numberPlaceholders } from './placeholders.ts'
 
@@ -36,6 +37,7 @@ export class Connection {
   /** number of open connections, in memory that serving threads share */
   static counter = new Int32Array(new SharedArrayBuffer(4))
   readonly #client: pg.Client
+  readonly #onEnd: () => void
   readonly #names = new Map<string, string>()
   readonly #ready: PreparedStatements = new Map()
 
@@ -52,6 +54,7 @@ export class Connection {
       pipeline: true,
       types,
     }
+    this.#onEnd = onEnd
     this.#client = new pg.Client(config as pg.ClientConfig)
     this.#client.on('error', onEnd)
     this.#client.on('end', onEnd)
@@ -96,7 +99,11 @@ export class Connection {
 
   #exchange(calls: PipelinedStatement[]): Promise<QueryResult> {
     return new Promise((resolve) => {
-      const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
+      const callback = (error: unknown, results: Row[][] = []) => {
+        // The driver notices the end later: what is tried again at once needs another connection.
+        if (isClosing(error)) this.#onEnd()
+        resolve({ error, results })
+      }
       this.#client.query(
         new PipelinedQuery(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable,
       )

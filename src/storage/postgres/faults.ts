@@ -3,8 +3,10 @@ import { DatabaseError, StorageFault, staleFault } from '../storage.ts'
 /** Error code that `dossier_require` raises if a table has another shape than the unit was made for. */
 export const STALE = 'DS001'
 
-/** The server shuts down, is read-only or the connection is lost: the work can be tried on another connection. */
-const GOING = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006']
+/** The server shuts down, or somebody has ended the session: the server closes the connection after this error. */
+const CLOSING = ['57P01', '57P02', '57P03']
+/** The server is closing, is read-only or the connection is lost: the work can be tried on another connection. */
+const GOING = [...CLOSING, '25006', '08000', '08003', '08006']
 const BUSY = ['55P03', '40001', '40P01', '53300', ...GOING]
 
 /** data_corrupted, index_corrupted */
@@ -54,6 +56,9 @@ export function isConnectionLost(error: unknown): boolean {
   const isDriver = severity === undefined
   return isDriver && (/^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message))
 }
+
+/** Whether the server closes the connection after this error. */
+export const isClosing = (error: unknown): boolean => CLOSING.includes(String((error as PostgresError | null)?.code))
 
 /** Whether the server itself has rejected the statements, so that certainly nothing was written. */
 export function isRejectedByServer(error: unknown): boolean {
