@@ -107,10 +107,38 @@ export const PARTS = [
   'storage/secret',
   'logging',
   'house',
+  'test-errors',
+  'upkeep-failures',
+  'http/front',
+  'http/turns',
+  'lib/fold',
+  'lib/watch',
+  'page/language',
+  'page/model-file',
+  'xlsx/workbook',
+]
+
+/** What works on tables and in threads, without HTTP: the threads are measured. */
+export const TABLES = [
+  'journal/change-streams',
+  'model/load',
+  'records/batch',
+  'records/checked-rows',
+  'records/records',
+  'storage/backup',
+  'storage/checkpointer',
+  'storage/damage',
+  'storage/search',
+  'storage/storage',
+  'storage/threads',
+  'tables/counts',
+  'tables/draft',
+  'tables/migrate',
+  'tables/sequences',
 ]
 
 /** All that is part of a group. */
-export const GROUPED = [RECORDS, FINDS, PAST, PEOPLE, EDGES, OUTSIDE, PARTS].flat()
+export const GROUPED = [RECORDS, FINDS, PAST, PEOPLE, EDGES, OUTSIDE, PARTS, TABLES].flat()
 
 /**
  * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or threads,

@@ -12,30 +12,47 @@ import { CACHE } from '../src/package-bundles.js'
  * V8 counts exactly only what it has compiled in the same thread. Where coverage is measured, the compile cache is therefore
  * off, and source files are loaded that test/run.ts has stripped of their types. Everywhere else the compile cache is on.
  */
-const { TEST_STRIPPED: stripped, NODE_OPTIONS = '', _TAPJS_PROCESSINFO_COVERAGE_: coverage } = process.env
+const { TEST_STRIPPED: stripped, NODE_OPTIONS = '' } = process.env
 const root = join(import.meta.dirname, '..')
 const rootUrl = `${pathToFileURL(root)}/`
 
-/** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
-const LOADER = '@tapjs/processinfo'
-const isCovered = coverage !== '0' && (isMainThread || NODE_OPTIONS.includes(LOADER))
+const TEST_ERRORS = pathToFileURL(join(import.meta.dirname, 'test-errors.js')).href
 
 /**
- * Tests in which the worker threads of services are not measured: that takes a seventh longer, and others cover all that runs
- * in threads.
+ * Tests in which no coverage is measured, which takes a fifth longer: others cover all that they cover. If a new test makes
+ * one of them the only one that covers a line, add a test of that line elsewhere.
  */
-const WITHOUT_THREADS =
-  /[\\/]test[\\/](?:batches[\\/](?:edges|parts)|crash|http|page|postgres[\\/](?:edges|page|past|people|records|values))/
-if (isMainThread && WITHOUT_THREADS.test(process.argv[1] ?? ''))
-  process.env.NODE_OPTIONS = NODE_OPTIONS.split(' ')
-    .filter((option) => !option.includes(LOADER))
-    .join(' ')
+const UNCOVERED =
+  /[\\/]test[\\/](?:crash[\\/](?:crash|edits)|docs|page|postgres[\\/](?:edges|page|past|people|service))\b/
+/** Tests in which the worker threads of services are not measured, for the same reason. */
+const WITHOUT_THREADS = /[\\/]test[\\/](?:batches[\\/](?:edges|parts|past)|crash|postgres[\\/](?:records|values))\b/
+/** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
+const LOADER = '@tapjs/processinfo'
+
+if (isMainThread) {
+  const [, script = ''] = process.argv
+  if (UNCOVERED.test(script)) process.env._TAPJS_PROCESSINFO_COVERAGE_ = '0'
+  if (UNCOVERED.test(script) || WITHOUT_THREADS.test(script))
+    process.env.NODE_OPTIONS = NODE_OPTIONS.split(' ')
+      .filter((option) => !option.includes(LOADER))
+      .join(' ')
+}
+
+const isCovered = process.env._TAPJS_PROCESSINFO_COVERAGE_ !== '0' && (isMainThread || NODE_OPTIONS.includes(LOADER))
 
 if (isCovered) {
   module.registerHooks({ load: loadStripped })
 } else {
   delete process.env.NODE_DISABLE_COMPILE_CACHE
   module.enableCompileCache(CACHE)
+}
+
+if (isMainThread) module.registerHooks({ resolve: resolveLight })
+
+/** tap gets a smaller module for the one that makes every promise slow. */
+function resolveLight(specifier, context, nextResolve) {
+  if (specifier !== 'async-hook-domain') return nextResolve(specifier, context)
+  return { url: TEST_ERRORS, format: 'module', shortCircuit: true }
 }
 
 /** What is stripped has the same positions as before, and so has its coverage. */

@@ -1,0 +1,3 @@
+import { runTogether, TABLES } from '../groups.ts'
+
+await runTogether(TABLES)
