@@ -244,12 +244,12 @@ export interface Storage {
    * | `taken`, `dangling` | a unique value or a reference is violated | no |
    * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | no |
    * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | no |
-   * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | no |
+   * | `busy` | too many units wait, the unit has waited too long for its turn or for a lock, the server cannot be reached, or the storage is closed | no |
    * | `full`, `damaged` | the disk has no room, or the file is broken | no |
    * | `slow` | a statement took longer than a minute (PostgreSQL) | no |
    * | `commit-unknown` | the connection was lost after the commit was sent | **unknown** |
    *
-   * Any other error is a programming error, or the storage is closed (`busy` on PostgreSQL); the unit was not written.
+   * Any other error is a programming error; the unit was not written.
    */
   write(unit: Unit): Promise<Row[][]>
 

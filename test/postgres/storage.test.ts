@@ -500,6 +500,12 @@ if (hasServer()) {
     await closing
   })
 
+  t.test('a closed storage rejects writes as busy', async (t) => {
+    const closed = await openStorage(await postgresDatabase(t))
+    await closed.close()
+    await t.rejects(closed.write({ steps: [say('SELECT 1')] }), { kind: 'busy' } as never)
+  })
+
   t.test('searches and walks', async (t) => {
     const { url, storage, other } = await counter(t)
     t.match(await storage.search(say('SELECT 1 AS one'), SEEKER), { rows: [{ one: 1 }] })

@@ -220,6 +220,12 @@ t.test('what is still waiting is written when the storage is closed', async (t) 
   t.strictSame(await names(await testStorage(t, folder)), ['last'])
 })
 
+t.test('a closed storage rejects writes as busy', async (t) => {
+  const storage = await counterTable(t)
+  await storage.close()
+  await t.rejects(storage.write({ steps: [insert('late')] }), fault('busy'))
+})
+
 t.test('of several drafts of a model the latest stays one, and none is lost', async (t) => {
   const folder = emptyFolder(t)
   await (await openStorage(folder)).close()

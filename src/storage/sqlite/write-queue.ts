@@ -104,6 +104,8 @@ export class WriteQueue {
   /** Ends the thread, which closes its connection. */
   async close(): Promise<void> {
     if (this.#isDead) return
+    // A unit that is sent after the close message would get no answer.
+    this.#pending.close(new StorageFault('busy', 'The database is closed.'))
     const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
     this.#thread.postMessage(JSON.stringify({ close: true } satisfies WriterRequest))
     await ended
