@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { forbidden, type Operation, scopeFor, type User } from '../src/model/access.ts'
+import { forbiddenFailure, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 
 declare module 'fastify' {
@@ -21,7 +21,7 @@ async function access(app: FastifyInstance) {
   app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config
     if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
-    else if (access && !mayPerform(access, user)) done(forbidden(access.model, access.operation))
+    else if (access && !mayPerform(access, user)) done(forbiddenFailure(access.model, access.operation))
     else done()
   })
 }

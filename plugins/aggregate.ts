@@ -153,8 +153,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     schema: { ...operationSchema('aggregate'), querystring: AggregateParameters },
     handler: async ({ query, user }, reply) => {
       const { context, records } = visibleModelFor(user)
-      const asked = parseAggregateParameters(query, context)
-      return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
+      const aggregateQuery = parseAggregateParameters(query, context)
+      return { status: 0, ...(await records.aggregate(aggregateQuery, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -165,8 +165,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     schema: { ...operationSchema('searchAggregate'), body: Body },
     handler: async ({ body, user }, reply) => {
       const { context, records } = visibleModelFor(user)
-      const asked = parseAggregateBody(body, context)
-      return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
+      const aggregateQuery = parseAggregateBody(body, context)
+      return { status: 0, ...(await records.aggregate(aggregateQuery, new HttpCaller(user, reply.raw))) }
     },
   })
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
-import { prepareIdempotent } from '../src/journal/idempotency.ts'
+import { runBeforeWrite } from '../src/journal/idempotency.ts'
 import type { Records } from '../src/records/records.ts'
 import { nextLink } from '../src/requests/next-link.ts'
 import { parseIfMatch, toETag } from '../src/requests/preconditions.ts'
@@ -31,7 +31,7 @@ const ONLY_VERSION = { fields: [], expand: [] }
 async function answerHeaders(app: FastifyInstance) {
   app.decorateRequest('matchedVersion', function (id, records) {
     const { user, headers } = this
-    return prepareIdempotent(user.idempotency, () =>
+    return runBeforeWrite(user.idempotency, () =>
       parseIfMatch(headers['if-match'], async () =>
         user.idempotency?.stored ? 0 : (await records.read(id, user, ONLY_VERSION)).version,
       ),

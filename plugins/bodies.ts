@@ -11,7 +11,7 @@ import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { boundFaults, createAjv } from '../src/model/ajv.ts'
-import { invalid } from '../src/model/explain.ts'
+import { invalidFields } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/types-only.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
@@ -65,12 +65,12 @@ async function bodies(app: FastifyInstance) {
     const { bodyBytes } = request.raw
     // Another app may have received it. It counts here as well.
     const source = bodyBytes ? Readable.from([bodyBytes]) : payload
-    const proceed = (arrived: () => void) => {
-      request.releaseBody = arrived
-      request.whenClosed(arrived)
+    const proceed = (release: () => void) => {
+      request.releaseBody = release
+      request.whenClosed(release)
       done(request.ending.isClosed ? LEFT : null, source)
     }
-    if (!request.user) proceed(limits.awaitStranger(addressGroup(request.ip), drop))
+    if (!request.user) proceed(limits.registerStranger(addressGroup(request.ip), drop))
     else if (bytes <= LARGE_BODY) proceed(limits.reserve(request.user.username, bytes))
     else limits.receive(request.user.username, bytes, drop).then(proceed, done)
   })
@@ -105,9 +105,9 @@ async function bodies(app: FastifyInstance) {
     // A user's small body counts until the response is closed; that of a client without a login until it has arrived.
     if (!user) releaseBody?.()
     if (bytes.length <= LARGE_BODY || !user) return read()
-    limits.process(user.username).then((processed) => {
+    limits.process(user.username).then((release) => {
       releaseBody?.()
-      request.whenAnswered(processed)
+      request.whenAnswered(release)
       read()
     }, done)
   }
@@ -136,13 +136,13 @@ function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown
   // A batch reports one operation, with field names as if the operation had been sent alone.
   if (isBatch) {
     const [, at, ...path] = inexact[0] as string[]
-    return invalid({ [path.slice(1).join('.')]: INEXACT }).atOperation(Number(at))
+    return invalidFields({ [path.slice(1).join('.')]: INEXACT }).atOperation(Number(at))
   }
   const fieldPath = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
   const errors = Object.fromEntries(inexact.map((path) => [fieldPath(path), INEXACT]))
   // The body of a search holds criteria, not data, so the failure is BAD_REQUEST.
   if (kind === 'search') return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
-  return invalid(errors)
+  return invalidFields(errors)
 }
 
 /** Compiles the schema when the first body arrives: compiling 200 models at the start would take seconds. */

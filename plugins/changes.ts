@@ -12,7 +12,7 @@ import {
   rightsChangedFailure,
 } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
-import { forbidden, scopeFor, type User } from '../src/model/access.ts'
+import { forbiddenFailure, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { createUndo } from '../src/records/history/undo.ts'
@@ -98,7 +98,7 @@ async function changes(app: FastifyInstance) {
       const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
       if (given !== undefined) await feed.requireChangesSince(given, user)
       const since = given ?? (await firstPosition(user))
-      const { changes: found, next, rightsChanges } = await feed.page(user, modelsIn(query, user), since, limit)
+      const { changes: found, next, rightsChanges } = await feed.readPage(user, modelsIn(query, user), since, limit)
       if (hasOtherRights(rightsChanges, user, since)) throw rightsChangedFailure(next)
       return { status: 0, next, data: found }
     },
@@ -200,7 +200,7 @@ async function changes(app: FastifyInstance) {
     for (const name of names) {
       const model = app.models.get(name)
       if (!model) throw app.missingModel(name, user)
-      if (scopeFor(model, 'read', user) === 'none') throw forbidden(model, 'read')
+      if (scopeFor(model, 'read', user) === 'none') throw forbiddenFailure(model, 'read')
     }
     return new Set(names)
   }

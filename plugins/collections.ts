@@ -9,7 +9,7 @@ import type { RecordsContext } from '../src/records/context.ts'
 import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
-import type { Context } from '../src/requests/query.ts'
+import type { QueryContext } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -36,7 +36,7 @@ export interface VisibleModels {
 /** A model as some users see it, the context to parse their requests in, and its records. */
 export interface VisibleModel {
   model: Model
-  context: Context
+  context: QueryContext
   records: Records
 }
 

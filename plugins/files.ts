@@ -12,7 +12,10 @@ import { XLSX_TYPE } from '../src/requests/bulk.ts'
 import { badRequest } from '../src/requests/query.ts'
 import { defineJob } from '../src/storage/storage.ts'
 
-const PREVIEW = defineJob<PreviewInput, Preview>(import.meta.resolve('../src/records/import/preview.ts'), 'preview')
+const PREVIEW = defineJob<PreviewInput, Preview>(
+  import.meta.resolve('../src/records/import/preview.ts'),
+  'previewSheet',
+)
 const FilePreview = component(
   'FilePreview',
   Type.Object({

@@ -40,16 +40,16 @@ async function findEtags(app: FastifyInstance) {
   const files = digest([...models.values()].map(({ hash }) => hash))
 
   /** Models that a find of one may follow references to. */
-  function related(model: Model, known = new Set<string>()): Set<string> {
+  function relatedModels(model: Model, known = new Set<string>()): Set<string> {
     known.add(model.name)
     const names = [
       ...model.fields.flatMap((field) => fieldReference(field)?.model ?? []),
       ...model.inverses.map((inverse) => inverse.model),
     ]
-    for (const name of names) if (!known.has(name)) related(models.get(name) as Model, known)
+    for (const name of names) if (!known.has(name)) relatedModels(models.get(name) as Model, known)
     return known
   }
-  const dependencies = new Map([...models.values()].map((model) => [model.name, [...related(model)]]))
+  const dependencies = new Map([...models.values()].map((model) => [model.name, [...relatedModels(model)]]))
   const hasHistory = (name: string) =>
     (dependencies.get(name) as string[]).every((one) => (models.get(one) as Model).history)
   const withHistory = new Set([...models.keys()].filter(hasHistory))

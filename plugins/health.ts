@@ -45,7 +45,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
       const { current, since, why } = app.modelsStatus()
       // Faults contain names of files and fields, so only admins see them.
       const isAdmin = request.user?.roles.includes(ADMIN)
-      const ready = await answers(app.storage)
+      const ready = await isDatabaseReady(app.storage)
       const damaged = app.damage.since
       return success({ live: true, ready, damaged, models: { current, since, why: isAdmin ? why : undefined } })
     },
@@ -53,11 +53,11 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 /** The service is ready if the database answers in time. The reason, if not, is in the log of other requests. */
-async function answers(storage: Storage): Promise<boolean> {
-  return Promise.race([answered(storage), setTimeout(PATIENCE_MS, false, { ref: false })])
+async function isDatabaseReady(storage: Storage): Promise<boolean> {
+  return Promise.race([canReadDatabase(storage), setTimeout(PATIENCE_MS, false, { ref: false })])
 }
 
-async function answered(storage: Storage): Promise<boolean> {
+async function canReadDatabase(storage: Storage): Promise<boolean> {
   try {
     await storage.readOne({ sql: 'SELECT username FROM dossier_users LIMIT 1', parameters: [] })
     return true

@@ -107,8 +107,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const { records } = visibleModelFor(user)
       const matched = await request.matchedVersion(id, records)
       const version = requireSameVersion(matched, data.version)
-      const asked = { ...data, ...(version !== undefined && { version }) }
-      const restore = () => records.restore(id, asked, new HttpCaller(user, reply.raw))
+      const restoreRequest = { ...data, ...(version !== undefined && { version }) }
+      const restore = () => records.restore(id, restoreRequest, new HttpCaller(user, reply.raw))
       return reply.answerWrite(await withPreconditionStatus(matched, restore))
     },
   })

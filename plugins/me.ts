@@ -63,7 +63,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       const { proof } = await request.verifyPassword(username, current, 'The current password is not right.')
       const kept = sessionKey(request.session.sessionId)
       await changeUser(idempotentStorage(storage, idempotency), username, { password: next }, { kept, proof }).catch(
-        namingNext,
+        renamePasswordFault,
       )
       request.audit('password changed', { subject: username })
       return success()
@@ -103,7 +103,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 /** Renames the field `password` of a validation failure to `next`, as the client sent it. */
-function namingNext(error: unknown): never {
+function renamePasswordFault(error: unknown): never {
   if (!(error instanceof Failure) || !error.details.errors?.password) throw error
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }

@@ -100,7 +100,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
   const textOf = (schema: object) => `${formatJson(schema)}\n`
 
   /** A folder that cannot be read is no fault of the request. */
-  const asUnreadable = (error: unknown): never => {
+  const throwUnreadableFolder = (error: unknown): never => {
     throw unavailableFailure(
       faultsIn(error)
         .map(({ message }) => message)
@@ -121,7 +121,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async () => {
       const drafts = await listDrafts(storage.db)
-      const known = await files.list().catch(asUnreadable)
+      const known = await files.list().catch(throwUnreadableFolder)
       const added = [...drafts].filter(([model]) => !known.some((one) => one.model === model))
       const made = added.map(([model]) => ({ model, file: '', hash: '', fixed: undefined }))
       return success(...[...known, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
@@ -142,7 +142,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params: { model } }) => {
       const [known, draft, earlier] = await Promise.all([
-        files.read(model).catch(asUnreadable),
+        files.read(model).catch(throwUnreadableFolder),
         readDraft(storage.db, model),
         listEarlier(storage.db, model),
       ])

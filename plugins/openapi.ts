@@ -106,7 +106,7 @@ async function openapi(app: FastifyInstance) {
   app.decorate('rolesKey', (user) => rolesKey(user))
   app.decorate('document', (all = app.models) => {
     const pieces = [...documentPieces({ head: head(all), routes, models: { all, may: () => true } })]
-    return JSON.parse(joined(pieces).text.toString())
+    return JSON.parse(buildDocument(pieces).text.toString())
   })
 
   app.addHook('onRoute', (route) => {
@@ -131,7 +131,7 @@ async function openapi(app: FastifyInstance) {
   }
   app.get('/openapi.json', { schema, config: { docs } }, async ({ user, headers }, reply) => {
     const { text, version } = await documents.getOrCompute(rolesKey(user), () =>
-      collect(documentPieces(describedTo(user)), PORTION_MS).then(joined),
+      collect(documentPieces(describedTo(user)), PORTION_MS).then(buildDocument),
     )
     reply.header('etag', toETag(version)).header('cache-control', 'private, no-cache')
     if (matchesETag(version, headers['if-none-match'])) return reply.code(304).send()
@@ -153,7 +153,7 @@ interface Document {
 }
 
 /** The whole document, whose version is a hash of its contents. */
-function joined(pieces: string[]): Document {
+function buildDocument(pieces: string[]): Document {
   const body = Buffer.from(pieces.join(''))
   const version = createHash('sha256').update(body).digest('hex').slice(0, 12)
   return { text: Buffer.concat([Buffer.from(documentHead(INFO, version)), body]), version }

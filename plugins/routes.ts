@@ -20,8 +20,8 @@ async function routes(app: FastifyInstance) {
 
   const routesAt = ({ url }: FastifyRequest) => {
     const [path] = url.split('?') as [string]
-    const steps = path.replace(/(?<=.)\/$/, '').split('/')
-    return known.filter(({ pattern }) => matches(pattern, steps))
+    const segments = path.replace(/(?<=.)\/$/, '').split('/')
+    return known.filter(({ pattern }) => matches(pattern, segments))
   }
   const allowedAt = (request: FastifyRequest): string[] => {
     const methods = routesAt(request).flatMap((route) => route.methods)
@@ -95,9 +95,10 @@ const requireDecodable: preValidationHookHandler = ({ raw: { url = '' } }, _repl
 const refuseBody: preValidationHookHandler = ({ body, method }, _reply, done) =>
   done(body === undefined || body === null ? undefined : badRequest(`${method} takes no body here.`))
 
-function matches(pattern: string[], steps: string[]): boolean {
+function matches(pattern: string[], segments: string[]): boolean {
   return (
-    pattern.length === steps.length && pattern.every((step, index) => step.startsWith(':') || step === steps[index])
+    pattern.length === segments.length &&
+    pattern.every((step, index) => step.startsWith(':') || step === segments[index])
   )
 }
 

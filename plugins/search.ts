@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
-import { forbidden, scopeFor, type User } from '../src/model/access.ts'
+import { forbiddenFailure, scopeFor, type User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { searchModels } from '../src/records/find/search-models.ts'
@@ -45,7 +45,7 @@ const Answer = Type.Object({
 /** A text search over all models. */
 async function search(app: FastifyInstance) {
   const { config } = app
-  const visibleModelFor = app.perVisibleModels((view) => view)
+  const visibleFor = app.perVisibleModels((view) => view)
 
   /** The models to search: those named, or all that the user may read and that have text. */
   function modelsFor(named: unknown, user: User): Model[] {
@@ -57,7 +57,7 @@ async function search(app: FastifyInstance) {
     return [...new Set(named.split(',').map((name) => name.trim()))].map((name) => {
       const model = app.visibleModelsFor(user).get(name)
       if (!model) throw app.missingModel(name, user)
-      if (scopeFor(model, 'read', user) === 'none') throw forbidden(model, 'read')
+      if (scopeFor(model, 'read', user) === 'none') throw forbiddenFailure(model, 'read')
       requireSearchable('The query parameter "models"', model)
       return model
     })
@@ -80,12 +80,12 @@ async function search(app: FastifyInstance) {
       const textSearch = parseWords('The query parameter "q"', query.q)
       const limit = parseWholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       if (limit === 0) throw badRequest('The query parameter "limit" must be at least 1.')
-      const asked = { textSearch, limit, seconds: config.FIND_SECONDS }
+      const options = { textSearch, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
       const { matches, unfinished } = await searchModels(
-        visibleModelFor(user).collections,
+        visibleFor(user).collections,
         modelsFor(query.models, user),
-        asked,
+        options,
         caller,
       )
       return { ...success(...matches), ...(unfinished.length > 0 && { unfinished }) }

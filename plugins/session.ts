@@ -17,7 +17,7 @@ async function sessions(app: FastifyInstance) {
   await app.register(cookie)
   await app.register(session, {
     cookieName: 'sid',
-    secret: rememberingSigner(await app.storage.secret()),
+    secret: createCachingSigner(await app.storage.secret()),
     // The store's sessions have no `cookie` property; the options below apply to all of them.
     store: store as FastifySessionOptions['store'],
     // A session cookie without expiry: the database decides how long the session lasts.
@@ -30,7 +30,7 @@ async function sessions(app: FastifyInstance) {
 const MAX_REMEMBERED = 10_000
 
 /** A caching Signer of @fastify/cookie: two HMACs per request are a considerable part of its cost. */
-function rememberingSigner(secret: string): Signer {
+function createCachingSigner(secret: string): Signer {
   const signer = new Signer(secret)
   const signed = new Memo<string>(MAX_REMEMBERED)
   const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)

@@ -39,36 +39,36 @@ const Body = Type.Object(
 )
 const Id = { id: Type.Integer({ minimum: 1, description: 'Identifier of the token.' }) }
 
-interface Way {
+interface TokenRoutes {
   prefix: string
   tag: string
-  idOf(verb: string): string
-  words: string
+  operationIdFor(verb: string): string
+  whose: string
   role?: string
-  whoIn(request: FastifyRequest): string
+  usernameIn(request: FastifyRequest): string
 }
 
 /** Tokens for scripts: a user's own, and for admins those of all users. */
 const tokens: FastifyPluginAsyncTypebox = async (app) => {
   const { storage } = app
-  const ways: Way[] = [
+  const routeSets: TokenRoutes[] = [
     {
       prefix: '/ws/me/tokens',
       tag: 'me',
-      idOf: (verb) => verb.replace('Token', 'MyToken'),
-      words: 'own',
-      whoIn: ({ user }: FastifyRequest) => user.username,
+      operationIdFor: (verb) => verb.replace('Token', 'MyToken'),
+      whose: 'own',
+      usernameIn: ({ user }: FastifyRequest) => user.username,
     },
     {
       prefix: '/ws/users/:username/tokens',
       tag: 'users',
-      idOf: (verb) => `${verb}OfUser`,
-      words: 'a user’s',
+      operationIdFor: (verb) => `${verb}OfUser`,
+      whose: 'a user’s',
       role: ADMIN,
-      whoIn: ({ params }: FastifyRequest) => (params as { username: string }).username,
+      usernameIn: ({ params }: FastifyRequest) => (params as { username: string }).username,
     },
   ]
-  for (const { prefix, tag, idOf, words, role, whoIn } of ways) {
+  for (const { prefix, tag, operationIdFor, whose, role, usernameIn } of routeSets) {
     const access = { ...(role !== undefined && { role }) }
     const user: TProperties = { ...(role !== undefined && { username: Type.String() }) }
     const tags = [tag]
@@ -79,8 +79,8 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
       config: { ...access, failures: ['RECORD_NOT_FOUND'] },
       schema: {
         tags,
-        operationId: idOf('makeToken'),
-        summary: `Make one of ${words} tokens`,
+        operationId: operationIdFor('makeToken'),
+        summary: `Make one of ${whose} tokens`,
         description: 'Returns the new token. It is shown only this once.',
         params: Type.Object(user),
         body: Body,
@@ -91,8 +91,8 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
         const writing = idempotentStorage(storage, request.user.idempotency)
-        const made = await createToken(writing, await storage.secret(), whoIn(request), data)
-        request.audit('token made', { subject: whoIn(request) })
+        const made = await createToken(writing, await storage.secret(), usernameIn(request), data)
+        request.audit('token made', { subject: usernameIn(request) })
         return success(made)
       },
     })
@@ -103,15 +103,15 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
       config: { ...access, failures: ['RECORD_NOT_FOUND'] },
       schema: {
         tags,
-        operationId: idOf('listTokens'),
-        summary: `Which tokens there are of ${words}`,
+        operationId: operationIdFor('listTokens'),
+        summary: `Which tokens there are of ${whose}`,
         description: 'Returns names and dates of the tokens, and not the tokens themselves.',
         params: Type.Object(user),
         response: { 200: SuccessSchema(Token) },
       },
       handler: async (request) => {
-        if (role !== undefined) await requireUser(storage.db, whoIn(request))
-        return success(...(await listTokens(storage.db, whoIn(request))))
+        if (role !== undefined) await requireUser(storage.db, usernameIn(request))
+        return success(...(await listTokens(storage.db, usernameIn(request))))
       },
     })
 
@@ -121,16 +121,16 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
       config: { ...access, failures: ['RECORD_NOT_FOUND'] },
       schema: {
         tags,
-        operationId: idOf('endToken'),
-        summary: `End one of ${words} tokens`,
+        operationId: operationIdFor('endToken'),
+        summary: `End one of ${whose} tokens`,
         description: 'The token cannot be used any more from then on.',
         params: Type.Object({ ...user, ...Id }),
         response: { 200: SuccessSchema(Type.Integer()) },
       },
       handler: async (request) => {
         const id = parseRecordId(request.params as unknown as { id: string })
-        const ended = await deleteToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
-        request.audit('token ended', { subject: whoIn(request) })
+        const ended = await deleteToken(idempotentStorage(storage, request.user.idempotency), usernameIn(request), id)
+        request.audit('token ended', { subject: usernameIn(request) })
         return success(ended)
       },
     })

@@ -11,11 +11,11 @@ import type {
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { prepareIdempotent } from '../src/journal/idempotency.ts'
+import { runBeforeWrite } from '../src/journal/idempotency.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { createAjv } from '../src/model/ajv.ts'
-import { explainBody, invalid } from '../src/model/explain.ts'
+import { explainBody, invalidFields } from '../src/model/explain.ts'
 import { type Model, visibleField } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
@@ -211,7 +211,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     if (!patchesWithin(body) || user.idempotency?.stored) return body
     const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
     const hidden = objects.filter(({ name }) => !visibleField(seen, name)).map(({ name }) => [name, NOT_READ])
-    if (hidden.length > 0) throw invalid(Object.fromEntries(hidden))
+    if (hidden.length > 0) throw invalidFields(Object.fromEntries(hidden))
     const fields = objects.map(({ name }) => name)
     const base = await patchedRecord(id, matched ?? body.version, fields, user)
     const named = Object.fromEntries(fields.map((name) => [name, body[name] as Record<string, unknown>]))
@@ -233,7 +233,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
       const data = await withPreconditionStatus(matched, () =>
-        prepareIdempotent(user.idempotency, () => applyNestedPatches(body, id, matched, user)),
+        runBeforeWrite(user.idempotency, () => applyNestedPatches(body, id, matched, user)),
       )
       return update(request, reply, { data }, matched)
     },

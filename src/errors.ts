@@ -56,7 +56,7 @@ export class Failure extends Error {
     super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message)
     this.name = 'Failure'
     this.code = code
-    this.details = details.errors ? { ...details, errors: bounded(details.errors) } : details
+    this.details = details.errors ? { ...details, errors: boundErrors(details.errors) } : details
   }
 
   /** HTTP status of the answer. */
@@ -82,7 +82,7 @@ const MAX_NAME = 200
 export const MAX_FAULTS = 100
 
 /** `Object.fromEntries` defines own properties, so even "__proto__" is an ordinary name. */
-function bounded(errors: Record<string, string>): Record<string, string> {
+function boundErrors(errors: Record<string, string>): Record<string, string> {
   const some = Object.entries(errors).slice(0, MAX_FAULTS)
   return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, MAX_NAME), fault.slice(0, MAX_MESSAGE)]))
 }

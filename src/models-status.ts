@@ -6,20 +6,20 @@ import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
 import { tableShape } from './tables/ddl.ts'
 
 /** How often a refused change is tried again: every 5 s, or 3 times as long as the last try took, if that is more. */
-const CHECK_AGAIN_MS = 5000
+const RETRY_MS = 5000
 const RETRY_FACTOR = 3
 
 /** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
 export class ModelsStatusTracker {
   readonly #log: Logger
-  readonly #checkAgain: () => void
+  readonly #retry: () => void
   #status: ModelsStatus = { current: true }
   #timer: NodeJS.Timeout | undefined
   #ignored: string[] = []
 
-  constructor(log: Logger, checkAgain: () => void) {
+  constructor(log: Logger, retry: () => void) {
     this.#log = log
-    this.#checkAgain = checkAgain
+    this.#retry = retry
   }
 
   /** The reload succeeded. `why` is set if the models served are not those of the folder. */
@@ -48,7 +48,7 @@ export class ModelsStatusTracker {
   retryLater(ms = 0): void {
     // A reload may have set a timer meanwhile.
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#checkAgain, Math.max(CHECK_AGAIN_MS, ms)).unref()
+    this.#timer = setTimeout(this.#retry, Math.max(RETRY_MS, ms)).unref()
   }
 
   /** Also reports tables that another process, with other model files, has changed since. */

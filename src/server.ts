@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { loadConfig, unknownSettings } from './config.ts'
+import { loadConfig, unknownSettingWarnings } from './config.ts'
 import { isExpected } from './expected.ts'
 import { createLogger } from './logging.ts'
 import { runService } from './run.ts'
@@ -12,7 +12,7 @@ function showPassword(username: string, password: string): void {
 try {
   const config = loadConfig(process.env, true)
   const log = createLogger(config, process.stdout.isTTY)
-  for (const name of unknownSettings()) log.warn(name)
+  for (const warning of unknownSettingWarnings()) log.warn(warning)
   await runService(config, log, showPassword)
 } catch (error) {
   const { message, stack } = error as Error

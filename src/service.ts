@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { loadModels, loadModelsWithRetry } from './filters/load-models.ts'
 import { requireFreePort } from './http/address.ts'
 import { HttpFront } from './http/front.ts'
-import { writesTo } from './http/writes.ts'
+import { mayWriteTo } from './http/writes.ts'
 import { ChangeStreams } from './journal/change-streams.ts'
 import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
@@ -70,7 +70,7 @@ export class Service {
     this.#tables = new TableChanges(config, log, this.#failures, this.#stopping.signal)
     this.#status = new ModelsStatusTracker(log, () => {
       const start = performance.now()
-      this.#tryAgain().catch((error) => this.#status.fail(error, performance.now() - start))
+      this.#retryRefused().catch((error) => this.#status.fail(error, performance.now() - start))
     })
   }
 
@@ -130,7 +130,7 @@ export class Service {
       metrics: this.#metrics,
       onError: this.#failures.add,
       models: () => [...this.#app.models.values()],
-      written: () => this.#written,
+      countWrittenUnits: () => this.#written,
     })
     // Runs last of all steps that can fail, so a generated password is not lost in a failed start.
     await ensureAdmin(this.storage, config, show)
@@ -230,7 +230,7 @@ export class Service {
       const held = this.#threads.hold(changing)
       try {
         return await this.#front.holdRequests(
-          (request) => writesTo(request, changing),
+          (request) => mayWriteTo(request, changing),
           () => held.then(lastStep),
         )
       } finally {
@@ -287,7 +287,7 @@ export class Service {
   }
 
   /** Retries a refused change, whose obstacle in the data may be gone, if the model files are still the same. */
-  async #tryAgain(): Promise<void> {
+  async #retryRefused(): Promise<void> {
     const models = await loadModels(this.config.MODELS_DIR, { signal: this.#stopping.signal }).catch(() => [])
     // If another process has changed the tables since, only a SIGHUP brings them back.
     const isAlone =

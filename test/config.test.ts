@@ -1,6 +1,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { allowedOrigins, loadConfig, Settings, SettingsError, trustedProxies, unknownSettings } from '../src/config.ts'
+import {
+  allowedOrigins,
+  loadConfig,
+  Settings,
+  SettingsError,
+  trustedProxies,
+  unknownSettingWarnings,
+} from '../src/config.ts'
 
 t.test('defaults', async (t) => {
   const config = loadConfig({})
@@ -57,7 +64,7 @@ t.test('names in .env that mean nothing', async (t) => {
   const before = process.cwd()
   t.teardown(() => process.chdir(before))
   process.chdir(folder)
-  t.match(unknownSettings(), [
+  t.match(unknownSettingWarnings(), [
     /^\.env: there is no setting PROT, and it is passed over\. Did you mean .?PORT/,
     /no setting SOMETHING_ELSE, and it is passed over\.$/,
   ])

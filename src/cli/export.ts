@@ -45,16 +45,16 @@ export const exportCommand: Command = async (context) => {
   const { format = formatOfFile(file), delimiter, decimal, safe, zone } = values
   return withRecords(context, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
-    const asked = parseExport({ ...query, format, delimiter, decimal, zone, safe: String(safe) }, { model, models })
+    const options = parseExport({ ...query, format, delimiter, decimal, zone, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
     const progress = createProgress(context.stderr, 'written', 'rows')
     let rows = 0
-    const pieces = counted(records.exportAll(asked, user), (some) => {
+    const pieces = counted(records.exportAll(options, user), (some) => {
       rows += some
       progress.tell({ done: rows, of: Math.max(rows, total) })
     })
     if (file === '-') {
-      await pipeline(Readable.from(pieces), context.stdout, { end: false }).catch(unlessEnough)
+      await pipeline(Readable.from(pieces), context.stdout, { end: false }).catch(ignoreBrokenPipe)
       return ''
     }
     const target = resolveFile(file, context)
@@ -83,7 +83,7 @@ async function writeWhole(target: string, pieces: AsyncIterable<Uint8Array>): Pr
 }
 
 /** Ignores `EPIPE`: the reader may close the pipe early, as `head` does. */
-function unlessEnough(error: NodeJS.ErrnoException): void {
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 

@@ -47,7 +47,7 @@ export const importCommand: Command = async (context) => {
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { 'dry-run': dryRun, as, zone, format = formatOfFile(file), ...others } = values
-  const asked = parseImport({ ...others, ...(zone && { zone }), format, dryRun: String(dryRun) })
+  const options = parseImport({ ...others, ...(zone && { zone }), format, dryRun: String(dryRun) })
   return withRecords(context, name, as, async ({ config, records, user }) => {
     const source = await openSource(file, context, config.DATA_DIR)
     const phases = {
@@ -56,9 +56,9 @@ export const importCommand: Command = async (context) => {
     }
     const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
     const { created, updated, unchanged } = await records
-      .importAll({ ...source, ...asked, isOtherProcess: true, onProgress }, user)
+      .importAll({ ...source, ...options, isOtherProcess: true, onProgress }, user)
       .catch((error) => {
-        throw inFull(error)
+        throw withFaultList(error)
       })
       .finally(() => {
         phases.written.end()
@@ -80,7 +80,7 @@ async function openSource(name: string, context: CommandContext, dataDir: string
 }
 
 /** Adds the faults to the message. Its length stays below the limit of a `Failure`, so the end may be cut off. */
-function inFull(error: unknown): unknown {
+function withFaultList(error: unknown): unknown {
   const { code, message, details } = error as Failure
   const errors = details?.errors
   if (!errors) return error

@@ -37,7 +37,7 @@ starts over. Exit codes: 0 done, 1 refused, 2 wrong usage.
 
 const COPY_TABLES = import.meta.resolve('../tables/copy-tables.ts')
 const BEGIN = defineJob<string, void>(COPY_TABLES, 'prepareTarget')
-const FINISH = defineJob<string, void>(COPY_TABLES, 'finish')
+const FINISH = defineJob<string, void>(COPY_TABLES, 'finishMove')
 const CREATE_TABLES = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY_TABLES, 'createTables')
 const INSERT_ROWS = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
 const SET_LAST_NUMBERS = defineJob<{ table: string; order: string; last: number }[], void>(

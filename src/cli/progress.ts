@@ -23,10 +23,10 @@ export function createProgress(output: Output, doing: string, unit: Unit, tellMs
     if (output.isTTY) output.write(`\r${doing} ${drawBar(done / of)} ${words}   `)
     else output.write(`${doing}: ${counted(done)} of ${counted(of)}, ${words}\n`)
   }
-  const tellSeldom = throttle(tellMs, tell, Date.now())
+  const tellThrottled = throttle(tellMs, tell, Date.now())
   return {
     tell: (progress: Progress) => {
-      if (progress.done > 0 && progress.of > 0) tellSeldom(progress)
+      if (progress.done > 0 && progress.of > 0) tellThrottled(progress)
     },
     /** Ends the line of the bar, so that further output begins on a new line. */
     end: () => void (output.isTTY && output.write('\n')),

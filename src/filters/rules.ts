@@ -4,7 +4,7 @@ import { type AccessRule, type Attributes, OPERATIONS, type Operation, type User
 import type { ModelFault } from '../model/load.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
 import { LIST_OPERATORS, parseCriteria, USER_VALUE } from '../requests/criteria.ts'
-import type { Context, Filter } from '../requests/query.ts'
+import type { Filter, QueryContext } from '../requests/query.ts'
 
 /** A rule of a model's `access`: `{ "role": "sales", "where": CRITERIA }`. */
 export type RowRule = AccessRule & { where: object }
@@ -20,7 +20,7 @@ export const rowRules = ({ access }: Model): { rule: RowRule; operation: Operati
   )
 
 /** The filter of a rule as it is written: values of a user stand in it as `$user.NAME`. */
-export const ruleTemplate = ({ where }: RowRule, context: Context): Filter | undefined =>
+export const ruleTemplate = ({ where }: RowRule, context: QueryContext): Filter | undefined =>
   parseCriteria(where, context, { isTemplate: true })
 
 /** Finds faults in the rules of all models. */
@@ -34,7 +34,7 @@ export function checkRules(models: Model[]): ModelFault[] {
   )
 }
 
-function ruleFault(rule: RowRule, context: Context): string | undefined {
+function ruleFault(rule: RowRule, context: QueryContext): string | undefined {
   try {
     if (ruleTemplate(rule, context)) return undefined
     return 'has no criteria: leave "where" out, if the role may access all records.'

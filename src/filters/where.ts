@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden } from '../model/access.ts'
+import { forbiddenFailure } from '../model/access.ts'
 import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
 import { isInverseRelation, targetModel } from '../requests/field-paths.ts'
 import type { Comparison, Filter, Query, RelatedFilter, Relation } from '../requests/query.ts'
@@ -54,14 +54,14 @@ export function toCondition(filter: Filter, model: Model, context: FilterContext
   const [reference, ...through] = filter.through
   if (!reference) return compare(filter, model, context.dialect)
   const target = targetModel(reference, context.models)
-  const inner = toCondition({ ...filter, through }, target, nested(context))
+  const inner = toCondition({ ...filter, through }, target, nestedContext(context))
   return isAmong(reference.name, { theirs: ID, fromWhere: reachable(target, filter, inner, context) }, context)
 }
 
 const ID = sql`"id"`
 
 /** The context of a condition on related records, in a statement that looks them up. */
-const nested = (context: FilterContext): FilterContext =>
+const nestedContext = (context: FilterContext): FilterContext =>
   context.outer
     ? {
         ...context,
@@ -70,7 +70,7 @@ const nested = (context: FilterContext): FilterContext =>
     : context
 
 /** Name of a table of related records. No model's table has such a name. */
-const alias = ({ depth }: Outer) => `step__${depth}`
+const alias = ({ depth }: Outer) => `related__${depth}`
 
 /** A SELECT of the values of a column: `fromWhere` is its text from FROM to the end of its WHERE. */
 interface Selected {
@@ -143,7 +143,7 @@ function followRelation(filter: RelatedFilter, model: Model, context: FilterCont
   const target = targetModel(relation, context.models)
   const field = isInverseRelation(relation) ? referringField(relation, target) : relation
   if (field.links) return followLinks(filter, model, target, context)
-  const inner = matching ? toCondition(matching, target, nested(context)) : ALWAYS
+  const inner = matching ? toCondition(matching, target, nestedContext(context)) : ALWAYS
   const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), context)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
   if (!isInverseRelation(relation)) return { column: relation.name, related: { theirs: ID, fromWhere: found(inner) } }
@@ -155,8 +155,8 @@ function followRelation(filter: RelatedFilter, model: Model, context: FilterCont
 function followLinks(filter: RelatedFilter, model: Model, target: Model, context: FilterContext): Followed {
   const { relation, matching, ids } = filter
   const { outer, dialect } = context
-  const below = nested(context)
-  const inner = matching ? toCondition(matching, target, nested(below)) : ALWAYS
+  const below = nestedContext(context)
+  const inner = matching ? toCondition(matching, target, nestedContext(below)) : ALWAYS
   const [links, own, other] = isInverseRelation(relation)
     ? [linkRows(target, referringField(relation, target)), 'target', 'record']
     : [linksOf(model, relation, context), 'record', 'target']
@@ -196,7 +196,7 @@ export const referringField = ({ field }: Inverse, target: Model) =>
 function reachable(target: Model, filter: Filter, inner: Condition, context: FilterContext) {
   const { follow, outer, isSearch, dialect, tableOf } = context
   const reach = follow(target)
-  if (reach.scope === 'none') throw forbidden(target, 'read')
+  if (reach.scope === 'none') throw forbiddenFailure(target, 'read')
   const table = tableOf?.(target) ?? sql.table(tableName(target))
   const abortCheck = abortCondition({ filter }, dialect)
   if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${isSearch ? all([abortCheck, inner]) : inner}`
@@ -243,12 +243,12 @@ export function abortCondition(
 
 /** The number of expensive comparisons; a cheap one counts as 0.05. */
 function estimateCost(filter: Filter | undefined): number {
-  const isDear = (part: Comparison | RelatedFilter) =>
+  const isExpensive = (part: Comparison | RelatedFilter) =>
     !('relation' in part) &&
     (part.operator === 'like' ||
       part.field.format === 'decimal' ||
       (isText(part.field) && BY_ORDER.includes(part.operator)))
-  return partsOf(filter).reduce((sum, part) => sum + (isDear(part) ? 1 : 0.05), 0)
+  return partsOf(filter).reduce((sum, part) => sum + (isExpensive(part) ? 1 : 0.05), 0)
 }
 
 function compare({ field, operator, values }: Comparison, model: Model, dialect: Dialect): Condition {

@@ -15,18 +15,18 @@ interface Connection {
   /** when `current` started (`performance.now()`) */
   since: number
   /** error code of the HTTP parser, if the bytes that came last are not HTTP */
-  broken: string | undefined
+  parseError: string | undefined
 }
 
 /** Callbacks of `Connections`. */
 export interface ConnectionCallbacks {
   /** starts the next request of a connection, after the previous one was answered */
-  take(exchange: HttpExchange): void
-  answered(exchange: HttpExchange): void
+  onNextRequest(exchange: HttpExchange): void
+  onResponseClosed(exchange: HttpExchange): void
   /** whether the body of a request may take UPLOAD_MS longer than others */
   isStreamed(request: IncomingMessage): boolean
   /** answers unparsable input, after all earlier requests of the connection were answered */
-  broken(socket: Socket, why: string): void
+  answerParseError(socket: Socket, why: string): void
 }
 
 /** Pipelined requests that may wait per connection. No client needs more, and each takes memory. */
@@ -59,7 +59,7 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { waiting: [], current: undefined, since: 0, broken: undefined })
+    this.#all.set(socket, { waiting: [], current: undefined, since: 0, parseError: undefined })
     socket.once('close', () => this.#all.delete(socket))
   }
 
@@ -67,7 +67,7 @@ export class Connections {
     const { socket } = exchange.request
     const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {
-      this.#callbacks.answered(exchange)
+      this.#callbacks.onResponseClosed(exchange)
       this.#next(socket, connection)
     })
     connection.waiting.push(exchange)
@@ -79,9 +79,9 @@ export class Connections {
   onParseError(socket: Socket, why: string): void {
     const connection = this.#all.get(socket)
     const { request, response } = connection?.current ?? {}
-    if (connection && request?.complete) connection.broken = why
+    if (connection && request?.complete) connection.parseError = why
     else if (response?.headersSent) socket.destroy()
-    else this.#callbacks.broken(socket, why)
+    else this.#callbacks.answerParseError(socket, why)
   }
 
   /** Node counts a connection that never sent a byte as busy, so `closeIdleConnections` does not close it. */
@@ -123,7 +123,7 @@ export class Connections {
     const next = connection.waiting.shift()
     connection.current = next
     connection.since = performance.now()
-    if (next) this.#callbacks.take(next)
-    else if (connection.broken !== undefined) this.#callbacks.broken(socket, connection.broken)
+    if (next) this.#callbacks.onNextRequest(next)
+    else if (connection.parseError !== undefined) this.#callbacks.answerParseError(socket, connection.parseError)
   }
 }

@@ -76,15 +76,15 @@ export class HttpFront {
   readonly #underWay = new Map<HttpExchange, Handler>()
   readonly #connections: Connections
   readonly #turns = new Turns<HttpExchange>({
-    take: (exchange, waitedMs) => {
+    start: (exchange, waitedMs) => {
       if (waitedMs > 0) this.#callbacks.onWait(waitedMs)
-      this.#take(exchange)
+      this.#start(exchange)
     },
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
     shed: (exchange) => this.#shed(exchange),
   })
   readonly #callbacks: FrontCallbacks
-  #concerns: RequestFilter = () => false
+  #mustWait: RequestFilter = () => false
   #held: HttpExchange[] = []
   #maxHeld = MAX_HELD
   /** requests that met other tables than their handler was made for, with what ends their wait */
@@ -103,15 +103,15 @@ export class HttpFront {
     this.#callbacks = callbacks
     this.#connections = new Connections(
       {
-        take: (exchange) => this.#turns.add(exchange),
-        answered: (exchange) => {
+        onNextRequest: (exchange) => this.#turns.add(exchange),
+        onResponseClosed: (exchange) => {
           this.#underWay.delete(exchange)
           clearTimeout(this.#outdated.get(exchange))
           this.#outdated.delete(exchange)
           // The headers of this answer may have been sent before the stop, without `connection: close`.
           if (this.#stopping) setImmediate(() => this.#closeIdle())
         },
-        broken: answerBrokenRequest,
+        answerParseError: answerBrokenRequest,
         isStreamed: (request) => this.#handler.isStreamed(request),
       },
       timeouts.requestTimeout,
@@ -126,7 +126,7 @@ export class HttpFront {
       this.#connections.onParseError(socket as Socket, String(error.code)),
     )
     this.#server.on('connection', (socket) => {
-      this.#turns.newConnection()
+      this.#turns.noteConnection()
       this.#connections.add(socket)
     })
   }
@@ -162,14 +162,14 @@ export class HttpFront {
     work: () => Promise<Result>,
     maxHeld = MAX_HELD,
   ): Promise<Result> {
-    this.#concerns = concerns
+    this.#mustWait = concerns
     this.#maxHeld = maxHeld
     try {
       const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
       for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await setTimeout(2)
       return await work()
     } finally {
-      this.#concerns = () => false
+      this.#mustWait = () => false
       const held = this.#held
       this.#held = []
       for (const exchange of held) this.#turns.add(exchange)
@@ -237,11 +237,11 @@ export class HttpFront {
     if (!isSending) this.#server.closeIdleConnections()
   }
 
-  #take(exchange: HttpExchange) {
+  #start(exchange: HttpExchange) {
     const { request, response } = exchange
     if (!this.#announceCloseIfConnected(response)) return this.#callbacks.onDisconnect()
     this.#callbacks.beforeRequest?.()
-    if (this.#concerns(request)) {
+    if (this.#mustWait(request)) {
       if (this.#held.length < this.#maxHeld) this.#held.push(exchange)
       else this.#shed(exchange)
       return

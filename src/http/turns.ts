@@ -14,7 +14,7 @@ const URGENT_PER_TURN = 20
 
 /** Callbacks of `Turns`. */
 export interface TurnCallbacks<Item> {
-  take(item: Item, waitedMs: number): void
+  start(item: Item, waitedMs: number): void
   /** The item is not taken because of overload. */
   shed(item: Item): void
   isUrgent(item: Item): boolean
@@ -41,13 +41,13 @@ export class Turns<Item> {
     const now = performance.now()
     this.#turnEnd ??= this.#begin(now)
     const isFree = this.#waiting.length === 0 && now < this.#turnEnd
-    if (isFree || (this.#callbacks.isUrgent(item) && this.#urgentLeft-- > 0)) this.#callbacks.take(item, 0)
+    if (isFree || (this.#callbacks.isUrgent(item) && this.#urgentLeft-- > 0)) this.#callbacks.start(item, 0)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
     else this.#callbacks.shed(item)
   }
 
   /** More connections may be waiting to be accepted, so the next turn should be short. */
-  newConnection(): void {
+  noteConnection(): void {
     this.#hasNewConnections = true
   }
 
@@ -65,16 +65,16 @@ export class Turns<Item> {
     this.#turnEnd = this.#begin(performance.now())
     // Each request runs in its own callback, so its synchronous work and microtasks finish before the next one starts.
     for (let count = Math.min(this.#waiting.length, MAX_PER_TURN); count > 0; count--)
-      setImmediate(() => this.#takeNext())
+      setImmediate(() => this.#startNext())
   }
 
-  #takeNext() {
+  #startNext() {
     const now = performance.now()
     if (now >= (this.#turnEnd ?? 0)) return
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since
     if (waited > MAX_WAIT_MS && this.#waiting.length > MAX_WAITING_BEHIND) this.#callbacks.shed(first.item)
-    else this.#callbacks.take(first.item, waited)
+    else this.#callbacks.start(first.item, waited)
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 const READING = /^(?:GET|HEAD|OPTIONS|QUERY) |^POST \/ws\/rest\/[^/?]+\/(?:search|aggregate|\d+\/fetch)(?:\?|$)/
 
 /** Whether a request may write to one of the models. Percent-encoded names are missed; such a write fails as stale. */
-export function writesTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
+export function mayWriteTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
   if (READING.test(`${method} ${url}`)) return false
   // A batch, and what undoes one, may write to any model.
   if (url.startsWith('/ws/batch') || url.startsWith('/ws/changes/')) return true

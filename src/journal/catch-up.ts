@@ -85,7 +85,7 @@ export class CatchUp {
   #pageFor({ user, wanted, position }: Stream, feed: RenderedFeed, upTo: number): Promise<ChangePage> {
     const names = wanted ?? feed.models.keys()
     const key = JSON.stringify([position, wanted && [...wanted], feed.keyFor(user, names)])
-    const page = this.#pages.get(key) ?? feed.page(user, wanted, position, PAGE_SIZE, upTo)
+    const page = this.#pages.get(key) ?? feed.readPage(user, wanted, position, PAGE_SIZE, upTo)
     this.#pages.set(key, page)
     return page
   }

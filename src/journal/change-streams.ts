@@ -11,11 +11,11 @@ import { hasRoom, MAX_PAUSE_MS, openingText, PAGE_SIZE, positionText, type Strea
 
 const TIMES = {
   /** interval for checking whether another process has changed something */
-  look: 250,
+  pollMs: 250,
   /** interval in which all users' rights are checked again, a part of the streams at a time */
-  ask: 1000,
+  checkRightsMs: 1000,
   /** longest silence of a stream, so that proxies do not close it */
-  awake: 15_000,
+  keepAliveMs: 15_000,
 }
 const PARTS = 10
 /** Pause between two rounds, so that changes in quick succession are sent together. It grows with a round's length. */
@@ -128,8 +128,8 @@ export class ChangeStreams {
     // If `#work` is still running for former streams, it keeps its own position.
     if (!this.#isRunning) this.#lastSent = newest
     this.#timers = [
-      setInterval(() => this.wake(), this.#times.look).unref(),
-      setInterval(() => this.#checkStreams().catch(this.#onError), this.#times.ask / PARTS).unref(),
+      setInterval(() => this.wake(), this.#times.pollMs).unref(),
+      setInterval(() => this.#checkStreams().catch(this.#onError), this.#times.checkRightsMs / PARTS).unref(),
     ]
   }
 
@@ -153,7 +153,7 @@ export class ChangeStreams {
       if (!this.#streams.has(stream)) continue
       // Ended if the user has logged out or has other roles; the client reconnects with the new rights.
       if (!hasSameRights(now, stream.user)) this.#end(stream)
-      else if (stream.writtenAt <= performance.now() - this.#times.awake && hasRoom(stream)) {
+      else if (stream.writtenAt <= performance.now() - this.#times.keepAliveMs && hasRoom(stream)) {
         stream.writtenAt = performance.now()
         stream.sink.write(positionText(stream))
       }

@@ -127,7 +127,7 @@ export function createChangeVisibility({
     const { id, version, operation } = change
     const rows = await storage.read({ sql: ENTRY, parameters: [change.change] })
     const journal = journalOf(model)
-    const [entry] = await journal.entries(rows)
+    const [entry] = await journal.decodeEntries(rows)
     // It may have been pruned just now.
     if (!entry || operation === 'forget') return readCurrentStates(model, id)
     const { was } = rows[0] as unknown as ChangeRow

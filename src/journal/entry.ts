@@ -57,10 +57,10 @@ const SECRETS = 'SELECT field, "upTo" FROM dossier_secrets WHERE model = ?'
  * Decodes rows of a model's journal. Renamed fields get their names of today. Values from before a field became a
  * secret are hidden, even if they have not been scrubbed yet, and even if the field is no secret today.
  */
-export function createEntryReader(storage: Storage, model: Model) {
+export function createEntryDecoder(storage: Storage, model: Model) {
   const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
 
-  return async function entries(rows: Row[]): Promise<Entry[]> {
+  return async function decodeEntries(rows: Row[]): Promise<Entry[]> {
     const renames = (await storage.read({ sql: RENAMES, parameters: [model.name] })) as unknown as Rename[]
     const known = await storage.read({ sql: SECRETS, parameters: [model.name] })
     const secretUpTo = new Map(known.map(({ field, upTo }) => [field as string, upTo as number]))
@@ -73,8 +73,8 @@ export function createEntryReader(storage: Storage, model: Model) {
     const isSecret = (name: string) => secrets.has(name) || change <= (secretUpTo.get(name) ?? -1)
     const isForgotten = was === null && became === null && operation !== 'forget'
     const values = new Map<string, FieldChange>()
-    const from = parsed(was)
-    const to = parsed(became)
+    const from = decodeValues(was)
+    const to = decodeValues(became)
     let index = 0
     for (const name of JSON.parse(row.fields) as (string | [string])[]) {
       if (typeof name !== 'string') values.set(nameNow(name[0]), undefined)
@@ -103,7 +103,7 @@ export function createEntryReader(storage: Storage, model: Model) {
   }
 }
 
-const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
+const decodeValues = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
 
 /** Applies later renames to a field name, in order. If another field has taken the name since, uses `formerName`. */
 export function currentName(name: string, change: number, renames: Rename[]): string {

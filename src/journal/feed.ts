@@ -6,7 +6,7 @@ import { type Model, type Models, tableName, visibleFields } from '../model/mode
 import { createVisibleModels } from '../model/visible-models.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
-import { rowDecoder } from '../tables/columns.ts'
+import { createRowDecoder } from '../tables/columns.ts'
 import { ALWAYS, all as allOf, any, is, NEVER } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
@@ -76,7 +76,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   }
 
   /** The changes after `since` that the user may see, oldest first. */
-  async function page(
+  async function readPage(
     user: User,
     wanted: ModelFilter,
     since: number,
@@ -136,7 +136,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   async function decodeChanges(model: Model | undefined, group: ChangeRow[]): Promise<OwnedChange[]> {
     if (!model) return []
     const { journal } = readerOf(model)
-    const entries = await journal.entries(group as unknown as Row[])
+    const entries = await journal.decodeEntries(group as unknown as Row[])
     return entries.map((entry, index): OwnedChange => {
       const { change, version, operation, by, at, batch } = entry
       const { id, createdBy } = group[index] as ChangeRow
@@ -179,7 +179,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   return {
     hasChangesSince,
     requireChangesSince,
-    page,
+    readPage,
     readAllChanges,
     recordAfter,
     filterVisible,
@@ -237,7 +237,7 @@ interface Reader {
 }
 
 function createReader(storage: Storage, model: Model): Reader {
-  const decode = rowDecoder(model)
+  const decode = createRowDecoder(model)
   const columns = ['id', 'version', ...visibleFields(model).map(({ name }) => name)].map(quote).join(', ')
   const text = `SELECT ${columns} FROM ${quote(tableName(model))} WHERE "id" = ?`
   return {

@@ -40,18 +40,18 @@ export class KeysInUse {
   /** Claims a key; throws if a request with it is in progress. Returns a function that releases it. */
   claim({ username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
     const name = `${username.toLowerCase()} ${key}`
-    if (this.#names.has(name)) throw keyInUse()
+    if (this.#names.has(name)) throw keyInUseFailure()
     this.#names.add(name)
     return () => this.#names.delete(name)
   }
 }
 
-export const keyInUse = () =>
+export const keyInUseFailure = () =>
   new Failure('KEY_IN_USE', 'A request with this Idempotency-Key is under way. Try again in a second.', {
     headers: { 'retry-after': '1' },
   })
 
-export const keyReused = () =>
+export const keyReusedFailure = () =>
   new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
 
 /** A request that is executed once, however often it is sent. */
@@ -91,7 +91,7 @@ export class IdempotentRequest {
   }
 
   /** Runs what comes before the write. If it fails because another process has executed the request, runs it again. */
-  async prepare<Result>(step: () => Promise<Result>): Promise<Result> {
+  async beforeWrite<Result>(step: () => Promise<Result>): Promise<Result> {
     try {
       return await step()
     } catch (error) {
@@ -114,17 +114,17 @@ export class IdempotentRequest {
     const { username, key, hash } = this.#sent
     const row = await this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEY_LIFETIME_MS] })
     if (!row) return
-    if (row.hash !== hash) throw keyReused()
+    if (row.hash !== hash) throw keyReusedFailure()
     this.stored = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }
     this.#onReplay()
   }
 }
 
 /** Runs what comes before the write of a request: see `IdempotentRequest.prepare`. */
-export const prepareIdempotent = <Result>(
+export const runBeforeWrite = <Result>(
   request: IdempotentRequest | undefined,
   step: () => Promise<Result>,
-): Promise<Result> => (request ? request.prepare(step) : step())
+): Promise<Result> => (request ? request.beforeWrite(step) : step())
 
 /** Writes a unit, idempotently if the request has a key. */
 export const writeIdempotent = (

@@ -1,11 +1,10 @@
-import { type Model, visibleFields } from '../model/model.ts'
+import { isAuditField, type Model, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise, Row, SearchOptions, Storage } from '../storage/storage.ts'
 import { createComputer } from '../tables/computed.ts'
-import { isAudit } from '../tables/journal.ts'
 import {
   type ChangeRow,
-  createEntryReader,
+  createEntryDecoder,
   ENTRY_COLUMNS,
   type Entry,
   type FieldChange,
@@ -36,24 +35,24 @@ export interface EntryPage {
 
 /** The journal of one model's records. */
 export function createJournal(storage: Storage, model: Model) {
-  const entries = createEntryReader(storage, model)
-  const stateAfter = createStateReader(storage, model.name, entries)
+  const decodeEntries = createEntryDecoder(storage, model)
+  const stateAfter = createStateReader(storage, model.name, decodeEntries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** Changes of a record, newest first, before the change `before`. A page ends early if it exceeds PAGE_BYTES. */
-  async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<EntryPage> {
+  async function readPage(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<EntryPage> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND change < ? ORDER BY change DESC LIMIT ?`
     const { rows, isTruncated } = await read(sql, [model.name, id, before, limit + 1])
-    return { entries: await entries(rows.slice(0, limit)), hasMore: isTruncated || rows.length > limit }
+    return { entries: await decodeEntries(rows.slice(0, limit)), hasMore: isTruncated || rows.length > limit }
   }
 
-  async function total(id: number, waiting: LookupOptions): Promise<number> {
-    const [row] = await readChanges(`SELECT count(*) AS total ${FROM_RECORD_CHANGES}`, [model.name, id], waiting)
+  async function countEntries(id: number, options: LookupOptions): Promise<number> {
+    const [row] = await readChanges(`SELECT count(*) AS total ${FROM_RECORD_CHANGES}`, [model.name, id], options)
     return row?.total as number
   }
 
   /** The last change of a record, if it is a delete. */
-  async function deletion(id: number): Promise<ChangeRow | undefined> {
+  async function findDeletion(id: number): Promise<ChangeRow | undefined> {
     const last = (await storage.readOne({
       sql: `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
       parameters: [model.name, id],
@@ -69,13 +68,13 @@ export function createJournal(storage: Storage, model: Model) {
     id: number,
     version: number,
     current: () => MaybePromise<Row | undefined>,
-    waiting: LookupOptions,
+    options: LookupOptions,
   ): Promise<Row | undefined> {
     const present = await current()
     if (present?.version === version) return present
-    const position = await findPosition(id, version, waiting)
+    const position = await findPosition(id, version, options)
     if (position === undefined) return undefined
-    return stateAfter(id, { change: position, version }, current, waiting.signal)
+    return stateAfter(id, { change: position, version }, current, options.signal)
   }
 
   /**
@@ -91,18 +90,18 @@ export function createJournal(storage: Storage, model: Model) {
   ): Promise<Row | undefined> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND change <= ? ORDER BY change DESC LIMIT 2`
     const { rows } = await read(sql, [model.name, id, change])
-    const [entry, before] = (await entries(rows)) as [Entry, Entry | undefined]
+    const [entry, before] = (await decodeEntries(rows)) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
     const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
     return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
   }
 
   /** The change that made a version; if the journal lacks it, the number before the change that ended the version. */
-  async function findPosition(id: number, version: number, waiting: LookupOptions): Promise<number | undefined> {
+  async function findPosition(id: number, version: number, options: LookupOptions): Promise<number | undefined> {
     const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
     if (lately) return lately.change as number
     // May read all changes of a record, so it is a search.
-    const [row] = await readChanges(POSITION, [version, version, model.name, id, version, version], waiting)
+    const [row] = await readChanges(POSITION, [version, version, model.name, id, version, version], options)
     const { made, ended } = row as { made: number | null; ended: number | null }
     return made ?? (ended === null ? undefined : ended - 1)
   }
@@ -120,18 +119,18 @@ export function createJournal(storage: Storage, model: Model) {
     // A delete is stored with the version that it deleted.
     const isNewer = (entry: Entry) =>
       entry.version > version || (entry.version === version && entry.operation === 'delete')
-    const newer = (await entries(rows)).filter(isNewer)
+    const newer = (await decodeEntries(rows)).filter(isNewer)
     const versions = new Set(newer.map((entry) => entry.version))
     versions.delete(version)
     return versions.size === now - version ? newer : undefined
   }
 
-  const readChanges = async (sql: string, parameters: unknown[], waiting: LookupOptions): Promise<Row[]> =>
-    (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
+  const readChanges = async (sql: string, parameters: unknown[], options: LookupOptions): Promise<Row[]> =>
+    (await storage.search({ sql, parameters }, { ...options, bytes: PAGE_BYTES, shapes: {} })).rows
 
   /** The changed values without the audit fields. */
   const shownValues = ({ values }: Entry): [string, FieldChange][] =>
-    [...values].filter(([name]) => !isAudit(model, name) && isNamed(name))
+    [...values].filter(([name]) => !isAuditField(model, name) && isNamed(name))
 
   /** Whether a field may be named: in a model with fields that the user may not know, former fields may not. */
   const isNamed = (name: string) => !model.unrestricted || model.fields.some((field) => field.name === name)
@@ -145,7 +144,17 @@ export function createJournal(storage: Storage, model: Model) {
     return { id, version, ...(await computed(stored)) }
   }
 
-  return { page, total, deletion, entries, stateAt, stateFollowing, entriesSince, shownValues, toRecord }
+  return {
+    readPage,
+    countEntries,
+    findDeletion,
+    decodeEntries,
+    stateAt,
+    stateFollowing,
+    entriesSince,
+    shownValues,
+    toRecord,
+  }
 }
 
 /** The state of a record after a change. */

@@ -38,8 +38,8 @@ export function createLastStates(storage: Storage): LastStates {
   async function lastState(model: Model, id: number): Promise<Row[]> {
     const journal = journals.get(model) ?? createJournal(storage, model)
     journals.set(model, journal)
-    const deletion = (await journal.deletion(id)) as unknown as Row | undefined
-    const entries = await journal.entries(deletion ? [deletion] : [])
+    const deletion = (await journal.findDeletion(id)) as unknown as Row | undefined
+    const entries = await journal.decodeEntries(deletion ? [deletion] : [])
     const states = entries.map(asDeleted).filter((state) => state !== undefined)
     return Promise.all(states.map((state) => journal.toRecord(state, id, state.version as number)))
   }

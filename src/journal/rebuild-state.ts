@@ -2,7 +2,7 @@ import { yieldToOthers } from '../lib/yielder.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault } from '../storage/storage.ts'
 import { ENTRY_COLUMNS, type Entry, FROM_RECORD_CHANGES } from './entry.ts'
-import { type Restores, readRestores } from './restores.ts'
+import { type BackupRestores, readBackupRestores } from './restores.ts'
 
 /** A position right after a change, and the record's version at that time. */
 export interface JournalPosition {
@@ -24,14 +24,14 @@ const WHOLE = `
  * Rebuilds a record as it was at a position. Undoes changes, starting from the current record or from the next change
  * that stores the whole record. Undefined if the journal lacks changes. Only one page of changes is in memory at once.
  */
-export function createStateReader(storage: Storage, model: string, entries: (rows: Row[]) => Promise<Entry[]>) {
+export function createStateReader(storage: Storage, model: string, decodeEntries: (rows: Row[]) => Promise<Entry[]>) {
   return async function stateAfter(
     id: number,
     place: JournalPosition,
     current: () => MaybePromise<Row | undefined>,
     signal?: AbortSignal,
   ): Promise<Row | undefined> {
-    const restores = await readRestores(storage)
+    const restores = await readBackupRestores(storage)
     let { state, from } = await findStart(id, place, current, restores)
     let undone: Entry | undefined
     for await (const entry of readBackwards(id, from, place.change)) {
@@ -49,7 +49,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     id: number,
     { change }: JournalPosition,
     current: () => MaybePromise<Row | undefined>,
-    { isBetween }: Restores,
+    { isBetween }: BackupRestores,
   ): Promise<{ state?: Row | undefined; from: number }> {
     const whole = await storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
     if (whole) return { from: whole.change as number }
@@ -73,7 +73,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     let isAll = false
     while (!isAll) {
       const { rows, isTruncated } = await storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
-      yield* await entries(rows)
+      yield* await decodeEntries(rows)
       isAll = !isTruncated && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
       await yieldToOthers()
@@ -85,7 +85,11 @@ export function createStateReader(storage: Storage, model: string, entries: (row
  * Whether no change is missing between two. A delete is stored with the version that it deleted; a change in a database
  * shell may leave the version unchanged.
  */
-function follows({ change, operation, version }: Entry, previous: JournalPosition, { isBetween }: Restores): boolean {
+function follows(
+  { change, operation, version }: Entry,
+  previous: JournalPosition,
+  { isBetween }: BackupRestores,
+): boolean {
   if (version > previous.version && isBetween(previous.change, change)) return true
   if (operation === 'delete') return version === previous.version
   return version === previous.version + 1 || version === previous.version

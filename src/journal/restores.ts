@@ -5,7 +5,7 @@ import type { Storage } from '../storage/storage.ts'
  * twice: clients may still know versions that were made after the backup and are lost. The journal has no change for
  * such a gap; the table `dossier_restores` records it.
  */
-export interface Restores {
+export interface BackupRestores {
   /** Whether a backup was restored between two changes. */
   isBetween(earlier: number, later: number): boolean
   /** The largest gap of the restores since a change; 0 without one. Used if the lost versions are unknown. */
@@ -14,7 +14,7 @@ export interface Restores {
 
 const RESTORES = 'SELECT change, gap FROM dossier_restores'
 
-export async function readRestores(storage: Storage): Promise<Restores> {
+export async function readBackupRestores(storage: Storage): Promise<BackupRestores> {
   const rows = await storage.read({ sql: RESTORES, parameters: [] })
   const restored = rows as unknown as { change: number; gap: number }[]
   return {
@@ -24,7 +24,10 @@ export async function readRestores(storage: Storage): Promise<Restores> {
 }
 
 /** The version of a deleted record when it is restored. The gap avoids versions that it may have got in lost data. */
-export async function versionAfter(storage: Storage, deletion: { change: number; version: number }): Promise<number> {
-  const { gapAfter } = await readRestores(storage)
+export async function restoredVersion(
+  storage: Storage,
+  deletion: { change: number; version: number },
+): Promise<number> {
+  const { gapAfter } = await readBackupRestores(storage)
   return deletion.version + 1 + gapAfter(deletion.change)
 }

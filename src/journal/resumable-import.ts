@@ -1,5 +1,5 @@
 import type { MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
-import { KEY_LIFETIME_MS, type KeyedRequest, keyReused, STORE_KEY } from './idempotency.ts'
+import { KEY_LIFETIME_MS, type KeyedRequest, keyReusedFailure, STORE_KEY } from './idempotency.ts'
 
 const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
 
@@ -26,7 +26,7 @@ export class ResumableImport<Progress> {
     const resumable = new ResumableImport<Progress>(storage, sent)
     const row = await resumable.#lookUp()
     if (!row) return resumable
-    if (row.hash !== sent.hash) throw keyReused()
+    if (row.hash !== sent.hash) throw keyReusedFailure()
     resumable.#stored = row.rows as string
     resumable.progress = JSON.parse(resumable.#stored)
     return resumable

@@ -1,6 +1,6 @@
 /** One queue per name, served round-robin, so a long queue delays no other. */
 export class FairQueue<Item> {
-  readonly #lines = new Map<string, Item[]>()
+  readonly #queues = new Map<string, Item[]>()
   #size = 0
 
   get size(): number {
@@ -8,25 +8,25 @@ export class FairQueue<Item> {
   }
 
   queueLength(name: string): number {
-    return this.#lines.get(name)?.length ?? 0
+    return this.#queues.get(name)?.length ?? 0
   }
 
   add(name: string, item: Item): void {
-    const line = this.#lines.get(name)
-    if (line) line.push(item)
-    else this.#lines.set(name, [item])
+    const queue = this.#queues.get(name)
+    if (queue) queue.push(item)
+    else this.#queues.set(name, [item])
     this.#size++
   }
 
   /** Takes the first item of the queue that was served least recently, among those for which `mayBeServed` holds. */
   next(mayBeServed: (name: string, first: Item) => boolean): Item | undefined {
-    for (const [name, line] of this.#lines) {
-      if (!mayBeServed(name, line[0] as Item)) continue
-      const item = line.shift() as Item
+    for (const [name, queue] of this.#queues) {
+      if (!mayBeServed(name, queue[0] as Item)) continue
+      const item = queue.shift() as Item
       this.#size--
       // A Map iterates in insertion order, so setting the name again moves it to the end.
-      this.#lines.delete(name)
-      if (line.length > 0) this.#lines.set(name, line)
+      this.#queues.delete(name)
+      if (queue.length > 0) this.#queues.set(name, queue)
       return item
     }
     return undefined
@@ -34,11 +34,11 @@ export class FairQueue<Item> {
 
   /** Removes an item that no longer waits; returns whether it was still queued. */
   remove(name: string, item: Item): boolean {
-    const line = this.#lines.get(name)
-    const place = line?.indexOf(item) ?? -1
-    if (!line || place < 0) return false
-    line.splice(place, 1)
-    if (line.length === 0) this.#lines.delete(name)
+    const queue = this.#queues.get(name)
+    const place = queue?.indexOf(item) ?? -1
+    if (!queue || place < 0) return false
+    queue.splice(place, 1)
+    if (queue.length === 0) this.#queues.delete(name)
     this.#size--
     return true
   }

@@ -9,7 +9,7 @@ const QUARTER_MS = 900_000
 const MAX_QUARTERS = 20_000
 
 /** Returns a function that finds how far the clocks of a zone are ahead of UTC, in milliseconds. */
-export function zoneOffset(zone: string): (time: number) => number {
+export function createOffsetFinder(zone: string): (time: number) => number {
   if (zone === 'UTC') return () => 0
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,

@@ -82,11 +82,11 @@ export const reachesOwned = (scope: Scope, { username }: User, createdBy: unknow
   scope === 'all' || (scope === 'own' && createdBy === username)
 
 /** The failure if a user's scope is `none`. */
-export const forbidden = (model: Model, operation: Operation) =>
+export const forbiddenFailure = (model: Model, operation: Operation) =>
   new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
 
 /** The failure if a user would write a record that they could not write then. */
-export const outOfReach = (model: Model, operation: Operation) =>
+export const outOfReachFailure = (model: Model, operation: Operation) =>
   new Failure(
     'FORBIDDEN',
     `You may not ${operation} a ${model.name} like this: it would be out of your reach. A rule of the model says which records are yours.`,

@@ -6,7 +6,7 @@ import { didYouMean } from '../lib/nearest.ts'
 export function explainBody(found: ErrorObject[]): Failure {
   const ofRequest = found.filter((error) => errorPath(error)[0] !== 'data' || errorPath(error).length < 2)
   if (ofRequest.length === 0)
-    return invalid(
+    return invalidFields(
       messages(found.map((error) => ({ ...error, instancePath: error.instancePath.replace('/data', '') }))),
     )
   const errors = messages(ofRequest)
@@ -26,11 +26,11 @@ export function explainData(found: ErrorObject[]): Failure {
       'VERSION_REQUIRED',
       'Send the "version" that you read with the record, or its ETag as "If-Match".',
     )
-  return invalid(messages(found))
+  return invalidFields(messages(found))
 }
 
 /** The failure for invalid fields, with a message for each. */
-export function invalid(errors: Record<string, string>): Failure {
+export function invalidFields(errors: Record<string, string>): Failure {
   const names = Object.keys(errors)
   const sentence = `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not right.`
   return new Failure('VALIDATION_FAILED', sentence, { errors })
@@ -44,12 +44,12 @@ type Located = ErrorObject & { path: string[] }
 
 /** Path of the fault; for a missing or unknown property, the path of that property. */
 function errorPath({ instancePath, params }: ErrorObject): string[] {
-  const steps = instancePath
+  const segments = instancePath
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   const inner = params.missingProperty ?? params.additionalProperty
-  return inner === undefined ? steps : [...steps, inner]
+  return inner === undefined ? segments : [...segments, inner]
 }
 
 function messages(found: ErrorObject[]): Record<string, string> {

@@ -121,6 +121,10 @@ export const AUDIT_FIELDS: readonly Field[] = [
   auditField('updatedBy'),
 ]
 
+/** Whether a field is an audit field. The service sets these with every write, so histories leave them out. */
+export const isAuditField = (model: Model, name: string) =>
+  model.audit && AUDIT_FIELDS.some((field) => field.name === name)
+
 function auditField(name: string, format?: string): Field {
   return {
     name,

@@ -52,7 +52,7 @@ export function criteriaComponents(model: Model, models: Models): Record<string,
     },
     [criterion]: {
       description: `A criterion about ${model.title} records, or criteria. Fields of records behind several references are reached by \`some\`.`,
-      anyOf: [componentRef(criteria), ...comparisons(model, models), ...related(model, models)],
+      anyOf: [componentRef(criteria), ...comparisons(model, models), ...relatedCriteria(model, models)],
     },
   }
 }
@@ -92,17 +92,17 @@ const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items, minIt
 const fieldsOf = (model: Model): Field[] => [...SYSTEM_FIELDS, ...visibleFields(model)].filter(({ links }) => !links)
 
 /** Criteria about the records that references and inverse fields lead to. */
-function related(model: Model, models: Models): JsonSchema[] {
-  const steps = [
+function relatedCriteria(model: Model, models: Models): JsonSchema[] {
+  const relations = [
     ...visibleFields(model).flatMap((field) => {
       const reference = fieldReference(field)
       return reference ? [{ name: field.name, target: reference.model, isSeveral: field.links !== undefined }] : []
     }),
     ...model.inverses.map((inverse) => ({ name: inverse.name, target: inverse.model, isSeveral: true })),
   ].filter(({ target }) => models.has(target))
-  const several = steps.filter(({ isSeveral }) => isSeveral).map(({ name }) => name)
+  const several = relations.filter(({ isSeveral }) => isSeveral).map(({ name }) => name)
   return [
-    ...steps.map(({ name, target }) =>
+    ...relations.map(({ name, target }) =>
       object(
         {
           fieldName: text([name]),

@@ -80,7 +80,7 @@ export function createOperation(route: Route, shared: SharedComponents, isDescri
     ],
     responses: {
       200: { ...answerSchema(answer), ...headersNamed(sentHeaders, shared) },
-      ...(docs?.unchanged && { 304: unchanged(shared) }),
+      ...(docs?.unchanged && { 304: unchangedResponse(shared) }),
       ...failureResponses(failures, shared, isDescribed ? route.model : undefined),
     },
   }
@@ -105,7 +105,7 @@ function headersNamed(names: HeaderName[], shared: SharedComponents): { headers?
   return { headers: Object.fromEntries(refs) }
 }
 
-function unchanged(shared: SharedComponents): object {
+function unchangedResponse(shared: SharedComponents): object {
   const name = ownName('Unchanged')
   shared.responses[name] = { description: 'The client has this version already.', ...headersNamed(['ETag'], shared) }
   return responseRef(name)

@@ -35,7 +35,7 @@ function newRecords(inverse: Inverse, models: Models): JsonSchema {
   return {
     description: `${inverse.model} records to create with it. Their ${inverse.field} is filled in.`,
     type: 'array',
-    items: nested(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))),
+    items: childSchema(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))),
   }
 }
 
@@ -47,8 +47,11 @@ function changedRecords(inverse: Inverse, models: Models): JsonSchema {
     description: `${inverse.model} records of this one to create, update or delete with it.`,
     type: 'object',
     properties: {
-      create: { type: 'array', items: nested(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))) },
-      update: { type: 'array', items: { ...nested(inverse, models, schemaForUpdate), required: one.required } },
+      create: {
+        type: 'array',
+        items: childSchema(inverse, models, (model) => optionalWithDefault(schemaForCreate(model))),
+      },
+      update: { type: 'array', items: { ...childSchema(inverse, models, schemaForUpdate), required: one.required } },
       delete: { type: 'array', items: { ...one, additionalProperties: false } },
       total: IGNORED,
       data: IGNORED,
@@ -61,7 +64,7 @@ function changedRecords(inverse: Inverse, models: Models): JsonSchema {
 const IGNORED: JsonSchema = { description: 'Ignored: it may be sent back as it was read.' }
 
 /** Schema of a child record in a nested write. The service sets its reference to the parent, so it is not required. */
-function nested({ model, field }: Inverse, models: Models, rulesFor: (model: Model) => JsonSchema): JsonSchema {
+function childSchema({ model, field }: Inverse, models: Models, rulesFor: (model: Model) => JsonSchema): JsonSchema {
   const target = models.get(model) as Model
   const fields = target.fields.map((one) => (one.name === field ? { ...one, required: false } : one))
   const free = { ...target, fields, inverses: [] }

@@ -1,20 +1,20 @@
 import { FULL_REACH, type Reach, withReachByIndex } from '../filters/reach.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
-import { type Operation, outOfReach, type User } from '../model/access.ts'
-import { invalid } from '../model/explain.ts'
+import { type Operation, outOfReachFailure, type User } from '../model/access.ts'
+import { invalidFields } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
 import { requireSameId } from '../requests/preconditions.ts'
 import type { Selection } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
-import { rowDecoder } from '../tables/columns.ts'
+import { createRowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import { createAggregator } from './aggregate/aggregate.ts'
 import type { Caller } from './caller.ts'
 import type { RecordsContext, RestoreRequest, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
-import { cachedStatements, placeholder, reachValues } from './find/cached-statements.ts'
+import { createStatementCache, placeholder, reachValues } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
 import { createFinder, createFindLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
@@ -42,8 +42,10 @@ interface BoundValues {
  */
 export function createRecords(context: RecordsContext, model: Model) {
   const { storage, models, access } = context
-  const decode = rowDecoder(model) as (row: Row) => StoredRecord
-  const prepared = cachedStatements<BoundValues>((statement) => recordRead(storage.dialect, model, statement))
+  const decode = createRowDecoder(model) as (row: Row) => StoredRecord
+  const cachedStatement = createStatementCache<BoundValues>((statement) =>
+    recordRead(storage.dialect, model, statement),
+  )
   const checks: Validators = createValidators(model)
   const units = createUnitBuilder(context, model)
   const violations = createViolationChecks(context, model)
@@ -78,7 +80,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       checks.create(data)
       const sent = { ...data, ...references }
       await violations.refuseUnreachable(sent, user)
-      return planned('create', units.create(sent, user), user, sent, (rows) => answerWritten(rows, user))
+      return toPlannedWrite('create', units.create(sent, user), user, sent, (rows) => answerWritten(rows, user))
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
@@ -91,7 +93,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
       const toResult = (rows: Row[][]) =>
         rows[0]?.[0] ? answerWritten(rows, user) : throwConflict(id, version, 'update', user, sent)
-      return planned('update', units.update(id, version, sent, user), user, sent, toResult, id)
+      return toPlannedWrite('update', units.update(id, version, sent, user), user, sent, toResult, id)
     },
 
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
@@ -99,17 +101,17 @@ export function createRecords(context: RecordsContext, model: Model) {
       const { version, sent } = await checkUpdate(id, data, user)
       const toResult = (rows: Row[][]) =>
         rows[1]?.[0] ? answerMerged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
-      return planned('update', units.merge(id, version, sent, user), user, sent, toResult, id)
+      return toPlannedWrite('update', units.merge(id, version, sent, user), user, sent, toResult, id)
     },
 
     async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
-      return planned('delete', units.remove(id, version, user), user, id, (rows) =>
+      return toPlannedWrite('delete', units.remove(id, version, user), user, id, (rows) =>
         rows[0]?.[0] ? id : throwConflict(id, version, 'delete', user, {}),
       )
     },
   }
 
-  const planned = <Result>(
+  const toPlannedWrite = <Result>(
     operation: Operation,
     unit: Unit,
     user: User,
@@ -125,7 +127,7 @@ export function createRecords(context: RecordsContext, model: Model) {
         fault.kind === 'no-row' ||
         (fault.kind === 'taken' &&
           !(await isWithinReach(access.reachFor(model, operation, user), user, Object(sentOrDeleted), id)))
-      return isRefused ? outOfReach(model, operation) : violations.explainViolation(fault, user, sentOrDeleted)
+      return isRefused ? outOfReachFailure(model, operation) : violations.explainViolation(fault, user, sentOrDeleted)
     },
   })
 
@@ -161,7 +163,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): Promise<StoredRecord> {
     const toResult = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? answerWritten(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.write, () => planned(operation, unit, caller, sent, toResult, id))
+    return perform(caller, replay.write, () => toPlannedWrite(operation, unit, caller, sent, toResult, id))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -171,7 +173,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   }
 
   /** The id that a record of that version refers to. Throws if the user may not read it, or if it has another version. */
-  async function referenceOf(id: number, version: number, field: string, user: User): Promise<unknown> {
+  async function readReference(id: number, version: number, field: string, user: User): Promise<unknown> {
     const record = await requireReachable(id, 'read', user, { fields: [field], expand: [] })
     if (record.version !== version) await throwConflict(id, version, 'read', user, {})
     return record[field]
@@ -204,7 +206,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
     const mayKnow = !changed || (!changed.writeOnly && (await findReadable(id, user)))
     if (mayKnow || !(await findWithin(id, access.reachFor(model, 'update', user)))) return
-    throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
+    throw invalidFields({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
   async function requireReachable(
@@ -229,7 +231,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     reach: Reach,
     { fields = shown, expand: paths }: Selection = WHOLE,
   ): Promise<StoredRecord | undefined> {
-    const statement = prepared(`${reach.sqlKey} ${fields} ${paths}`, { id, reach }, () =>
+    const statement = cachedStatement(`${reach.sqlKey} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableName(model))
         .select(selectedColumns(model, { fields, expand: paths }))
@@ -246,7 +248,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     violations,
     checks,
     units,
-    past: history,
+    history,
     findWithin,
     writeRecord,
     plan,
@@ -276,9 +278,9 @@ export function createRecords(context: RecordsContext, model: Model) {
     forget: createForgetter(context, model, history),
     compileValidators: checks.compile,
     requireRecord,
-    referenceOf,
+    readReference,
     planUndo,
-    decodeEntries: journal.entries,
+    decodeEntries: journal.decodeEntries,
   }
 }
 

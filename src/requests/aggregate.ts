@@ -6,7 +6,7 @@ import { parseSearch, type SearchBody } from './criteria.ts'
 import { followPath } from './field-paths.ts'
 import { parseHaving } from './having.ts'
 import { parseParameters, type QueryParameters } from './parameters.ts'
-import { badRequest, type Context, type Filter, parseWholeNumber, parseZone, type Query } from './query.ts'
+import { badRequest, type Filter, parseWholeNumber, parseZone, type Query, type QueryContext } from './query.ts'
 
 export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const
 export type AggregateName = (typeof AGGREGATES)[number]
@@ -53,7 +53,7 @@ const MAX_NAME = 100
 const OWN = ['group', 'values', 'zone', 'sort', 'limit', 'after', 'expand']
 
 /** Parses the query string of an aggregate; what is left are filters as in a find. */
-export function parseAggregateParameters(parameters: QueryParameters, context: Context): AggregateQuery {
+export function parseAggregateParameters(parameters: QueryParameters, context: QueryContext): AggregateQuery {
   const own = (name: string): string[] => {
     const text = parameters[name]
     if (text === undefined) return []
@@ -98,7 +98,7 @@ export interface AggregateBody extends Pick<SearchBody, 'q' | 'limit' | 'after' 
   having?: unknown
 }
 
-export function parseAggregateBody(body: AggregateBody, context: Context): AggregateQuery {
+export function parseAggregateBody(body: AggregateBody, context: QueryContext): AggregateQuery {
   const { groupBy = [], values = { count: 'count' }, data = {}, q, limit = MAX_ROWS, after, zone = 'UTC' } = body
   const { filter, textSearch } = parseSearch({ data, ...(q !== undefined && { q }) }, context)
   const groups = groupBy.map((one) => {
@@ -151,7 +151,7 @@ function validateQuery(query: AggregateQuery, sort: string): AggregateQuery {
   return query
 }
 
-function parseGroup(where: string, path: string, by: string | undefined, context: Context): GroupKey {
+function parseGroup(where: string, path: string, by: string | undefined, context: QueryContext): GroupKey {
   const { through, field } = followPath(where, path, context)
   if (field.type === 'array' && through.length === 0 && by === undefined)
     return { name: path, through, field: itemField(where, field), array: field }
@@ -183,7 +183,7 @@ function parseValue(
   name: string,
   aggregateName: string,
   path: string | undefined,
-  context: Context,
+  context: QueryContext,
 ): AggregateValue {
   const aggregate = AGGREGATES.find((one) => one === aggregateName)
   if (!aggregate)

@@ -62,7 +62,7 @@ export class BodyLimits {
    * Registers a body of a client without a login. Returns a function to call when it has arrived. These bodies are
    * small and arrive with the headers, so the oldest pending ones were announced but not sent; they are dropped first.
    */
-  awaitStranger(holder: string, drop: () => void): () => void {
+  registerStranger(holder: string, drop: () => void): () => void {
     const arrival = { holder, since: performance.now(), drop }
     this.#strangers.add(arrival)
     const own = [...this.#strangers].filter((one) => one.holder === holder)

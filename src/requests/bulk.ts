@@ -3,7 +3,7 @@ import { DECIMAL_SIGNS, type DecimalSign } from '../lib/cell-text.ts'
 import { FIND_PARAMETERS } from '../model/find-parameters.ts'
 import { Filters, SelectionParameters, SortParameter } from './parameter-schemas.ts'
 import { parseParameters, type QueryParameters } from './parameters.ts'
-import { allowOnly, badRequest, type Context, parseFlag, parseZone, type Query } from './query.ts'
+import { allowOnly, badRequest, parseFlag, parseZone, type Query, type QueryContext } from './query.ts'
 
 /** Parameters of exports and imports. */
 
@@ -93,7 +93,7 @@ const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language'
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
-export function parseExport(parameters: QueryParameters, context: Context): ExportOptions {
+export function parseExport(parameters: QueryParameters, context: QueryContext): ExportOptions {
   const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of NOT_HERE)
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)

@@ -49,13 +49,13 @@ const MAX_CHOICES = 50
 export function comparePath(
   where: string,
   { relations, field, model }: ResolvedPath,
-  asked: OperatorUse,
+  operatorUse: OperatorUse,
   given: RawOperands,
   alsoKnown?: string[],
 ): Filter {
   const last = ownField(where, field, model, alsoKnown)
-  if (relations.some(isToMany)) return throughRelations(relations, createComparison([], last, asked, given))
-  return createComparison(relations as Field[], last, asked, given)
+  if (relations.some(isToMany)) return throughRelations(relations, createComparison([], last, operatorUse, given))
+  return createComparison(relations as Field[], last, operatorUse, given)
 }
 
 const COUNT: Field = { ...ID_FIELD, name: 'count' }

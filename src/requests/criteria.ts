@@ -15,13 +15,13 @@ import { explainForeignPart } from './foreign-names.ts'
 import { BODY_OPERATORS, findOperator, type OperatorUse } from './operators.ts'
 import {
   badRequest,
-  type Context,
   DEFAULT_LIMIT,
   type Filter,
   MAX_ALL_VALUES,
   MAX_CRITERIA,
   MAX_VALUES,
   type Query,
+  type QueryContext,
 } from './query.ts'
 import { parseTextSearch } from './text-search.ts'
 
@@ -46,7 +46,7 @@ const MAX_NESTING = 8
 const JUNCTIONS = ['and', 'or', 'not']
 
 /** Parses the body of a search. */
-export function parseSearch(body: SearchBody, context: Context): Query {
+export function parseSearch(body: SearchBody, context: QueryContext): Query {
   if (body.after !== undefined && body.offset !== undefined)
     throw badRequest('"after" and "offset" exclude each other.')
   return {
@@ -66,7 +66,11 @@ export function parseSearch(body: SearchBody, context: Context): Query {
 export const USER_VALUE = /^\$user(?:\.([A-Za-z][A-Za-z0-9_]{0,63}))?$/
 
 /** Parses criteria by themselves. In a template, values of a user are written as `$user.NAME`. */
-export function parseCriteria(criteria: unknown, context: Context, { isTemplate = false } = {}): Filter | undefined {
+export function parseCriteria(
+  criteria: unknown,
+  context: QueryContext,
+  { isTemplate = false } = {},
+): Filter | undefined {
   return new CriteriaParser(isTemplate).criterion(criteria, context, { where: 'where', depth: 0, relationCount: 0 })
 }
 
@@ -103,7 +107,7 @@ class CriteriaParser {
   /** Parses a group. Checks depth and count first, so that hostile nesting is never traversed. */
   group(
     { operator, criteria = [], ...others }: Group & object,
-    context: Context,
+    context: QueryContext,
     { where, depth, relationCount }: CriteriaPosition,
   ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
@@ -127,7 +131,7 @@ class CriteriaParser {
 
   criterion(
     criterion: unknown,
-    context: Context,
+    context: QueryContext,
     { where, depth, relationCount }: CriteriaPosition,
   ): Filter | undefined {
     if (!isObject(criterion)) throw badRequest(`${where} must be an object.`)
@@ -142,13 +146,13 @@ class CriteriaParser {
       return this.#related(fieldName, operator as string, parts, context, { where, depth, relationCount })
     const { value, value2, ...others } = parts
     refuseOthers(where, others)
-    const asked = operatorNamed(`${where}.operator`, operator, [
+    const operatorUse = operatorNamed(`${where}.operator`, operator, [
       ...BODY_OPERATORS.keys(),
       ...new Set([...RELATED, ...ID_OPERATORS]),
     ])
     const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
     requireFew(relationCount + resolved.relations.length)
-    return comparePath(`${where}.fieldName`, resolved, asked, this.#operands(asked, where, value, value2))
+    return comparePath(`${where}.fieldName`, resolved, operatorUse, this.#operands(operatorUse, where, value, value2))
   }
 
   /** Parses a criterion about the records that a relation leads to: some of them, none of them, or their number. */
@@ -156,7 +160,7 @@ class CriteriaParser {
     path: string,
     operator: string,
     parts: JsonObject,
-    context: Context,
+    context: QueryContext,
     { where, depth, ...place }: CriteriaPosition,
   ): Filter {
     const { criteria, is = '=', value, value2 } = parts
@@ -175,10 +179,10 @@ class CriteriaParser {
     const matching = criteria === undefined ? undefined : this.criterion(criteria, inner, at)
     if (operator === 'some') return throughRelations(relations, { relation, matching })
     if (operator === 'none') return throughRelations(relations, { not: { relation, matching } })
-    const asked = operatorNamed(`${where}.is`, is, [...BODY_OPERATORS.keys()])
+    const operatorUse = operatorNamed(`${where}.is`, is, [...BODY_OPERATORS.keys()])
     return throughRelations(
       relations,
-      compareCount(relation, matching, asked, this.#operands(asked, where, value, value2)),
+      compareCount(relation, matching, operatorUse, this.#operands(operatorUse, where, value, value2)),
     )
   }
 
@@ -187,7 +191,7 @@ class CriteriaParser {
     path: string,
     idOperator: IdOperator,
     parts: JsonObject,
-    context: Context,
+    context: QueryContext,
     { where, ...place }: CriteriaPosition,
   ): Filter {
     const { value, ...others } = parts
@@ -200,10 +204,10 @@ class CriteriaParser {
     return throughRelations(relations, compareIds(relation, idOperator, this.#operands(IN, where, value, undefined)))
   }
 
-  #operands(asked: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {
+  #operands(operatorUse: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {
     if (this.#isTemplate) for (const one of [value, value2].flat()) requireUserValue(where, one)
-    const listed = this.#isTemplate && isUserValue(value) && asked.operator.takes === 'many' ? [value] : value
-    const given = { ...givenIn(asked, where, listed, value2), isTemplate: this.#isTemplate }
+    const listed = this.#isTemplate && isUserValue(value) && operatorUse.operator.takes === 'many' ? [value] : value
+    const given = { ...givenIn(operatorUse, where, listed, value2), isTemplate: this.#isTemplate }
     this.#values += given.values.length
     if (this.#values > MAX_ALL_VALUES) throw badRequest(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
     return given
@@ -235,8 +239,8 @@ function refuseOthers(where: string, others: JsonObject): void {
 
 function operatorNamed(where: string, operator: unknown, known: string[]): OperatorUse {
   const operatorName = typeof operator === 'string' ? operator : ''
-  const asked = BODY_OPERATORS.get(operatorName)
-  if (asked) return asked
+  const operatorUse = BODY_OPERATORS.get(operatorName)
+  if (operatorUse) return operatorUse
   throw badRequest(`${where} must be one of ${known.join(' ')}.${didYouMean(operatorName, known)}`)
 }
 

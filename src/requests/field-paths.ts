@@ -14,11 +14,11 @@ import {
 } from '../model/model.ts'
 import {
   badRequest,
-  type Context,
   type Filter,
   MAX_EXPAND,
+  MAX_PATH_RELATIONS,
   MAX_SORT_KEYS,
-  MAX_STEPS,
+  type QueryContext,
   type Relation,
   type SortKey,
 } from './query.ts'
@@ -50,7 +50,7 @@ export function textFields(where: string, model: Model): Field[] {
 }
 
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
-export function followPath(where: string, path: string, context: Context): { through: Field[]; field: Field } {
+export function followPath(where: string, path: string, context: QueryContext): { through: Field[]; field: Field } {
   const { relations, field, model } = resolvePath(where, path, context)
   const several = relations.find(isToMany)
   if (several) throw badRequest(`${where}: "${path}" leads to several records, by "${several.name}".`)
@@ -64,9 +64,10 @@ export interface ResolvedPath {
   model: Model
 }
 
-export function resolvePath(where: string, path: string, { model, models }: Context): ResolvedPath {
+export function resolvePath(where: string, path: string, { model, models }: QueryContext): ResolvedPath {
   const names = path.split('.')
-  if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+  if (names.length > MAX_PATH_RELATIONS + 1)
+    throw badRequest(`${where}: "${path}" follows more than ${MAX_PATH_RELATIONS} references.`)
   const relations: Relation[] = []
   let at = model
   for (const name of names.slice(0, -1)) {
@@ -98,7 +99,7 @@ export const throughRelations = (relations: Relation[], filter: Filter): Filter 
   relations.reduceRight<Filter>((matching, relation) => ({ relation, matching }), filter)
 
 /** Parses sort keys such as `["lastName", "-age", "company.name"]`. */
-export function parseSort(where: string, names: string[] | undefined, context: Context): SortKey[] {
+export function parseSort(where: string, names: string[] | undefined, context: QueryContext): SortKey[] {
   if (!names) return []
   if (names.length > MAX_SORT_KEYS) throw badRequest(`${where} has more than ${MAX_SORT_KEYS} fields.`)
   const keys = names.map((name) => {
@@ -128,12 +129,13 @@ export function parseFields(where: string, names: string[], model: Model): strin
 }
 
 /** Checks the paths of references to expand. References on the way to one are expanded as well. */
-export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
+export function parseExpand(where: string, paths: string[] | undefined, context: QueryContext): string[] {
   if (!paths) return []
   if (paths.length > MAX_EXPAND) throw badRequest(`${where} has more than ${MAX_EXPAND} paths.`)
   const wanted = paths.flatMap((path) => {
     const names = path.split('.')
-    if (names.length > MAX_STEPS) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+    if (names.length > MAX_PATH_RELATIONS)
+      throw badRequest(`${where}: "${path}" follows more than ${MAX_PATH_RELATIONS} references.`)
     const { field, model } = resolvePath(where, path, context)
     requireRelation(where, field, model)
     return names.map((_, index) => names.slice(0, index + 1).join('.'))

@@ -44,11 +44,11 @@ function parseCondition(
   const operatorName = String(operator)
   if (!OPERATOR_NAMES.includes(operatorName))
     throw badRequest(`${where}.operator must be one of ${OPERATOR_NAMES.join(' ')}.`)
-  const asked = BODY_OPERATORS.get(operatorName) as OperatorUse
-  const { takes } = asked.operator
+  const operatorUse = BODY_OPERATORS.get(operatorName) as OperatorUse
+  const { takes } = operatorUse.operator
   if (takes === 'many' && !Array.isArray(value)) throw badRequest(`${where}.value must be an array.`)
   const given = takes === 'many' ? (value as unknown[]) : takes === 'two' ? [value, value2] : [value]
-  return createComparison([], field, asked, {
+  return createComparison([], field, operatorUse, {
     where,
     values: given.map((one) => ({ name: '.value', value: one })),
     isText: false,

@@ -15,15 +15,15 @@ export const patchesWithin = (patch: Json): boolean => Object.values(patch).some
 
 /** The fields with the patch applied: objects are merged at any depth, and null removes what is within them. */
 export const applyPatch = (record: Json, patch: Record<string, Json>): Json =>
-  Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, merged(record[name], value)]))
+  Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, mergeInto(record[name], value)]))
 
-function merged(target: unknown, patch: Json): Json {
+function mergeInto(target: unknown, patch: Json): Json {
   const kept = isObject(target) ? { ...target } : {}
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete kept[name]
     else
       Object.defineProperty(kept, name, {
-        value: isObject(value) ? merged(kept[name], value) : value,
+        value: isObject(value) ? mergeInto(kept[name], value) : value,
         enumerable: true,
         configurable: true,
         writable: true,

@@ -104,7 +104,7 @@ export const HistoryParameters = Type.Partial(
 
 export function findParameters(model: Model, models: Models): TSchema {
   const filters = [...SYSTEM_FIELDS, ...visibleFields(model)].flatMap((field) => [
-    ...fieldParameters(field.name, field, usualWords(field)),
+    ...fieldParameters(field.name, field, usualOperators(field)),
     ...(field.links ? linkParameters(field.name) : []),
     ...referredParameters(field, models),
   ])
@@ -129,7 +129,7 @@ const LIST = ['ne', 'in']
 const ORDERED_FORMATS = ['date', 'time', 'date-time', 'decimal']
 
 /** Operators with fields that the service sets. */
-const SERVICE_WORDS: Record<string, string[]> = {
+const SERVICE_FIELD_OPERATORS: Record<string, string[]> = {
   id: ['in', 'gt', 'lt'],
   version: [],
   createdOn: ['gte', 'lt'],
@@ -139,9 +139,9 @@ const SERVICE_WORDS: Record<string, string[]> = {
 }
 
 /** The operators that people use with a field of its type. The document lists only these, so that it stays small. */
-function usualWords(field: Field): string[] {
+function usualOperators(field: Field): string[] {
   const isSet = field.required ? [] : ['null']
-  if (Object.hasOwn(SERVICE_WORDS, field.name)) return SERVICE_WORDS[field.name] as string[]
+  if (Object.hasOwn(SERVICE_FIELD_OPERATORS, field.name)) return SERVICE_FIELD_OPERATORS[field.name] as string[]
   if (!isScalar(field) || field.type === 'boolean') return isSet
   if (field.reference || field.schema.enum) return [...LIST, ...isSet]
   if (field.type === 'number' || ORDERED_FORMATS.includes(field.format as string)) return [...RANGE, ...isSet]

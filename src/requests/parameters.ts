@@ -25,13 +25,13 @@ import { explainForeignParameter } from './foreign-names.ts'
 import { findOperator, type OperatorUse, PARAMETER_OPERATORS } from './operators.ts'
 import {
   badRequest,
-  type Context,
   DEFAULT_LIMIT,
   type Filter,
   MAX_CRITERIA,
   MAX_LIMIT,
   parseWholeNumber,
   type Query,
+  type QueryContext,
   type Relation,
   type Selection,
 } from './query.ts'
@@ -45,7 +45,7 @@ const CONTAINS: OperatorUse = { operator: findOperator('like'), not: false }
 export const SEARCH_ALL = '*[like]'
 
 /** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
-export function parseParameters(parameters: QueryParameters, context: Context): Query {
+export function parseParameters(parameters: QueryParameters, context: QueryContext): Query {
   const isSearch = hasParameter(TEXT_PARAMETER, context.model)
   const groups = hasParameter(OR_PARAMETER, context.model) ? parseGroups(parameters[OR_PARAMETER]) : []
   const others = [
@@ -103,7 +103,7 @@ function parseGroups(given: unknown): GivenFilter[][] {
 }
 
 /** Parses `fields` and `expand`. */
-export function parseSelection(parameters: QueryParameters, context: Context): Selection {
+export function parseSelection(parameters: QueryParameters, context: QueryContext): Selection {
   const fields = list(parameters, 'fields')
   return {
     fields: fields && parseFields('"fields"', fields, context.model),
@@ -113,7 +113,7 @@ export function parseSelection(parameters: QueryParameters, context: Context): S
 
 /** The value of a filter, which may be given only once. A name that is unknown is reported first. */
 function filterValue(parameters: QueryParameters, name: string, model: Model): string {
-  refuseHabit(name, model)
+  refuseForeignParameter(name, model)
   return singleValue(parameters, name) as string
 }
 
@@ -132,7 +132,7 @@ function list(parameters: QueryParameters, name: string): string[] | undefined {
 }
 
 /** The filter that a text is contained in any of the model's texts. */
-function likeAnyText(where: string, text: string, { model }: Context): Filter {
+function likeAnyText(where: string, text: string, { model }: QueryContext): Filter {
   const given = { where, values: [{ name: '', value: text }], isText: true }
   return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
@@ -149,16 +149,16 @@ interface GivenFilter {
 interface Related {
   relations: Relation[]
   rest: GivenFilter[]
-  context: Context
+  context: QueryContext
 }
 
 /** Parses filters that all have to hold. Those through the same inverse field speak of the same record. */
-function parseFilters(given: GivenFilter[], context: Context, place = 'The query parameter '): Filter[] {
+function parseFilters(given: GivenFilter[], context: QueryContext, place = 'The query parameter '): Filter[] {
   const filters: Filter[] = []
   const related = new Map<string, Related>()
   for (const { name, text, fullName = name } of given) {
     const where = `${place}"${fullName}"`
-    refuseHabit(name, context.model)
+    refuseForeignParameter(name, context.model)
     const { path, operatorName } = parseName(where, name)
     const { relations } = resolvePath(where, path, context)
     const last = relations.findIndex(isToMany) + 1
@@ -183,7 +183,7 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
 }
 
 /** Throws if other products call a parameter so, and the model has no such field. */
-function refuseHabit(name: string, model: Model): void {
+function refuseForeignParameter(name: string, model: Model): void {
   const habit = explainForeignParameter(name)
   const [first = ''] = name.split(/[[.]/)
   if (habit && !visibleField(model, first) && !findInverse(model, first)) throw badRequest(habit)
@@ -224,7 +224,7 @@ const hasSeveral = (model: Model, name: string) =>
   findInverse(model, name) !== undefined || visibleField(model, name)?.links !== undefined
 
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
-function parseFilter({ where, name, path, operatorName, text }: ParsedName, context: Context): Filter {
+function parseFilter({ where, name, path, operatorName, text }: ParsedName, context: QueryContext): Filter {
   if (name === SEARCH_ALL) return likeAnyText(where, text, context)
   const resolved = resolvePath(where, path, context)
   const counted = COUNT.exec(operatorName ?? '')
@@ -237,11 +237,11 @@ function parseFilter({ where, name, path, operatorName, text }: ParsedName, cont
   }
   const isCount = counted !== null && isSeveral
   const comparedBy = isCount ? counted[1] : operatorName
-  const asked = comparedBy === undefined ? EQUALS : PARAMETER_OPERATORS.get(comparedBy)
+  const operatorUse = comparedBy === undefined ? EQUALS : PARAMETER_OPERATORS.get(comparedBy)
   // A wrong field is told before a wrong operator.
-  if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
+  if (!operatorUse && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
   const known = [...PARAMETER_OPERATORS.keys(), ...(isSeveral ? ID_OPERATORS : [])]
-  if (!asked)
+  if (!operatorUse)
     throw badRequest(
       `${where} has an unknown operator "${comparedBy}".${didYouMean(comparedBy as string, known)} Operators are ${known.join(', ')}.`,
     )
@@ -252,14 +252,14 @@ function parseFilter({ where, name, path, operatorName, text }: ParsedName, cont
           compareCount(requireRelation(where, resolved.field, resolved.model), undefined, use, given),
         )
       : comparePath(where, resolved, use, given, FIND_PARAMETERS)
-  const { takes } = asked.operator
+  const { takes } = operatorUse.operator
   if (takes === 'none') {
     if (text !== 'true' && text !== 'false') throw badRequest(`${where} must be true or false.`)
-    return compare({ ...asked, not: text === 'true' }, { where, values: [], isText: true })
+    return compare({ ...operatorUse, not: text === 'true' }, { where, values: [], isText: true })
   }
   const isList = takes === 'many' || takes === 'two'
   const texts = isList && text !== '' ? splitList(text) : isList ? [] : [text]
   const values = texts.map((value) => ({ name: '', value }))
   if (takes === 'two' && values.length !== 2) throw badRequest(`${where} takes two values, separated by a comma.`)
-  return compare(asked, { where, values, isText: true })
+  return compare(operatorUse, { where, values, isText: true })
 }

@@ -62,14 +62,14 @@ export interface Comparison {
 }
 
 /** The queried model, and all models, to which its references lead. */
-export interface Context {
+export interface QueryContext {
   model: Model
   models: Models
 }
 
 export const DEFAULT_LIMIT = 40
 export const MAX_LIMIT = 500
-export const MAX_STEPS = 3
+export const MAX_PATH_RELATIONS = 3
 /** Paths in `expand`; each needs its own statement. */
 export const MAX_EXPAND = 30
 /** Fields to sort by; each is a column of the statement. */

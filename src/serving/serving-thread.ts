@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { buildApp } from '../app.ts'
 import { type Handler, HttpFront } from '../http/front.ts'
-import { writesTo } from '../http/writes.ts'
+import { mayWriteTo } from '../http/writes.ts'
 import { createLogger } from '../logging.ts'
 import type { Model } from '../model/model.ts'
 import { openThreadReads } from '../storage/open.ts'
@@ -149,7 +149,7 @@ function hold(changing: string[]): Promise<void> {
         resolve()
       })
     // The main thread holds those that are forwarded to it.
-    const concerns = (request: IncomingMessage) => isServedHere(request) && writesTo(request, changing)
+    const concerns = (request: IncomingMessage) => isServedHere(request) && mayWriteTo(request, changing)
     front.holdRequests(concerns, until).catch(reject)
   })
 }

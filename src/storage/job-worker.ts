@@ -11,7 +11,7 @@ interface OpenDatabase {
 }
 
 /** Main function of a job thread. `JobPool` sends a job only after the one before is answered. */
-export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, faultOf: (error: unknown) => unknown): void {
+export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, toFault: (error: unknown) => unknown): void {
   lowerPriority()
   const port = parentPort as MessagePort
   const tell = (answer: JobAnswer) => port.postMessage(JSON.stringify(answer))
@@ -29,7 +29,7 @@ export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, faultO
     else
       runJob(task).then(
         (result) => tell({ result }),
-        (error) => tell({ error: serializeError(faultOf(error)) }),
+        (error) => tell({ error: serializeError(toFault(error)) }),
       )
   })
 }

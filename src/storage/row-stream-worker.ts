@@ -6,7 +6,7 @@ import { cancelledFault, type Row, type RowText } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
 
 /** Characters of a chunk, about. */
-const PIECE = 65_536
+const CHUNK_CHARACTERS = 65_536
 /** Chunks that are sent ahead before the consumer has taken one. */
 const AHEAD = 4
 
@@ -18,8 +18,8 @@ const ownBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
 
 /** Main function of a row stream thread: formats rows as text and sends it in chunks, as fast as they are taken. */
 export async function streamRows(
-  rowsOf: () => AsyncIterable<Row> | Iterable<Row>,
-  faultOf: (error: unknown) => unknown,
+  readRows: () => AsyncIterable<Row> | Iterable<Row>,
+  toFault: (error: unknown) => unknown,
 ) {
   lowerPriority()
   const port = parentPort as MessagePort
@@ -40,10 +40,10 @@ export async function streamRows(
     if (Atomics.load(cancelledId, 0) === task.id) throw cancelledFault()
     let text = head
     let rows = 0
-    for await (const row of rowsOf()) {
+    for await (const row of readRows()) {
       text += format(row)
       rows++
-      if (text.length < PIECE) continue
+      if (text.length < CHUNK_CHARACTERS) continue
       await tell(ownBytes(toBytes(text)), rows)
       text = ''
       rows = 0
@@ -55,7 +55,7 @@ export async function streamRows(
     await tellAll()
     port.postMessage({ isDone: true } satisfies RowStreamAnswer)
   } catch (error) {
-    port.postMessage({ error: serializeError(faultOf(error)) } satisfies RowStreamAnswer)
+    port.postMessage({ error: serializeError(toFault(error)) } satisfies RowStreamAnswer)
   }
   port.close()
 }

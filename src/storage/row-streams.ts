@@ -30,7 +30,7 @@ const MAX_PER_USER = 2
 /** How long a thread may take to stop before it is terminated. */
 const GRACE_MS = 5000
 /** How long a new stream waits after `pause` was called, as the log is being truncated. */
-const HELD_MS = 30_000
+const PAUSE_TIMEOUT_MS = 30_000
 
 /** A stream that is running, or waits to start. */
 interface RowStream {
@@ -46,15 +46,15 @@ interface RowStream {
 export class RowStreams {
   readonly #start: (task: RowStreamTask) => Worker
   readonly #graceMs: number
-  readonly #heldMs: number
+  readonly #pauseTimeoutMs: number
   readonly #all = new Set<RowStream>()
   /** set while no stream may start */
   #paused: PromiseWithResolvers<void> | undefined
 
-  constructor(start: (task: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
+  constructor(start: (task: RowStreamTask) => Worker, graceMs = GRACE_MS, pauseTimeoutMs = PAUSE_TIMEOUT_MS) {
     this.#start = start
     this.#graceMs = graceMs
-    this.#heldMs = heldMs
+    this.#pauseTimeoutMs = pauseTimeoutMs
   }
 
   /** Whether a stream has started: it holds a snapshot, possibly for long. */
@@ -103,7 +103,7 @@ export class RowStreams {
       this.#all.delete(stream)
       throw error
     }
-    const pieces = chunksFrom(thread)
+    const chunks = chunksFrom(thread)
     let isEnding = false
     let isLate = false
     // Does not rely on the consumer to ask for another chunk: the thread stops by itself, or is terminated.
@@ -132,10 +132,10 @@ export class RowStreams {
     stream.end = end
     signal?.addEventListener('abort', end)
     try {
-      for await (const piece of pieces) {
+      for await (const chunk of chunks) {
         const handedAt = performance.now()
         stream.handedAt = handedAt
-        yield piece
+        yield chunk
         stream.readerMs += performance.now() - handedAt
         stream.handedAt = undefined
         thread.postMessage('taken')
@@ -149,8 +149,8 @@ export class RowStreams {
     }
   }
 
-  async #untilResumed(released: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-    await Promise.race([released, setTimeout(this.#heldMs, undefined, { ref: false })])
+  async #untilResumed(resumed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+    await Promise.race([resumed, setTimeout(this.#pauseTimeoutMs, undefined, { ref: false })])
     if (signal?.aborted) throw cancelledFault()
     if (this.#paused) throw new StorageFault('busy', 'The log of the database is being emptied.')
   }

@@ -3,7 +3,7 @@ import type { Field, Model } from '../model/model.ts'
 import { tableName } from '../model/model.ts'
 import { schemaForCreate } from '../model/write-schemas.ts'
 import type { Database, Row, TableState } from '../storage/storage.ts'
-import { columnType, rowDecoder } from './columns.ts'
+import { columnType, createRowDecoder } from './columns.ts'
 import { convert } from './convert.ts'
 import { storedRows } from './stored-rows.ts'
 
@@ -27,7 +27,7 @@ export async function countBrokenRules(
     return field.readOnly || !column || column.generated ? [] : [{ field, column }]
   })
   const validate = createAjv({ useDefaults: false }).compile(schemaForCreate(model))
-  const decode = rowDecoder(model)
+  const decode = createRowDecoder(model)
   const broken = new Map<string, BrokenRule>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]
   const checkRow = (row: Row) => {

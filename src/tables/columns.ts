@@ -61,7 +61,7 @@ export function encodeOrder(field: Field, value: unknown, dialect: Dialect): Raw
 }
 
 /** Returns a function that converts a stored row to a record, in place. Most columns need no conversion. */
-export function rowDecoder(model: Model): (row: Row) => Row {
+export function createRowDecoder(model: Model): (row: Row) => Row {
   const booleans = model.fields.filter((field) => field.type === 'boolean').map((field) => field.name)
   const documents = model.fields
     .filter((field) => field.type === 'array' || field.type === 'object')

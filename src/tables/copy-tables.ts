@@ -91,7 +91,7 @@ async function requireEmpty(db: Database): Promise<void> {
 }
 
 /** The job that ends a move and removes the mark. */
-export const finish = (db: Database, token: string): Promise<void> => markFinished(db, token)
+export const finishMove = (db: Database, token: string): Promise<void> => markFinished(db, token)
 
 /** The job that creates the tables without indexes and triggers, which `migrate` adds after the copy. */
 export async function createTables(

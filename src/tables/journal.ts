@@ -1,4 +1,4 @@
-import { AUDIT_FIELDS, type Model, tableName } from '../model/model.ts'
+import { type Model, tableName } from '../model/model.ts'
 import { concatSql } from '../storage/concat-sql.ts'
 import { literal, type TableDialect, type Trigger } from '../storage/storage.ts'
 import { LINKS } from './columns.ts'
@@ -107,6 +107,3 @@ const wholeRecordSql = (fields: JournalColumn[], dialect: TableDialect) =>
   `'{' || substr(${concatSql(
     fields.map(({ name, type }) => `${literal(`,"${name}":`)} || ${dialect.asJson(`NEW.${quote(name)}`, type)}`),
   )}, 2) || '}'`
-
-/** Whether a field is an audit field. The service sets these with every write, so histories leave them out. */
-export const isAudit = (model: Model, name: string) => model.audit && AUDIT_FIELDS.some((field) => field.name === name)

@@ -47,7 +47,7 @@ export function createLinkTable(
   name = linkTable(model, field),
   parentName = (table: string) => table,
 ): string {
-  const column = (word: string) => `${quote(word)} ${dialect.columnType('INTEGER')} NOT NULL`
+  const column = (name: string) => `${quote(name)} ${dialect.columnType('INTEGER')} NOT NULL`
   const refers = (table: string, onDelete: string) => dialect.referencesClause(parentName(table), onDelete)
   const columns = [
     `${column('record')} ${refers(tableName(model), 'CASCADE')}`,

@@ -41,30 +41,30 @@ export interface RebuildReasons {
 }
 
 /** Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place. */
-export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: RebuildReasons) {
-  const { takeovers, fills, sorted, linked, isLarge, dialect } = occasions
+export function planRebuild(model: Model, table: TableState, columns: TableColumn[], reasons: RebuildReasons) {
+  const { takeovers, fills, sorted, linked, isLarge, dialect } = reasons
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => findSource(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
-  const there = stored.flatMap((field) => {
+  const existing = stored.flatMap((field) => {
     const column = findColumn(field, columns)
     return column && !takeovers.some((takeover) => takeover.field === field) ? [{ field, column }] : []
   })
-  const references = there.filter(({ field, column }) => !isSameKey(field, column))
-  const wasComputed = there.filter(({ column }) => column.generated)
+  const changedReferences = existing.filter(({ field, column }) => !isSameKey(field, column))
+  const wasComputed = existing.filter(({ column }) => column.generated)
   const templates = model.fields.filter((field) => {
     const column = field.computed && findColumn(field, columns)
     return column && !column.generated?.includes(columnDefinition(field, model, dialect))
   })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
-  const released = hidden.filter(({ foreignKey }) => foreignKey)
-  const filling = hidden.filter(({ hasDefault }) => hasDefault)
+  const hiddenReferences = hidden.filter(({ foreignKey }) => foreignKey)
+  const hiddenDefaults = hidden.filter(({ hasDefault }) => hasDefault)
   const changes = [
     ...takeovers.map(({ field, from }) => `take ${field.name} from ${from}`),
     ...conversions.map(
       ({ field, from }) => `convert ${field.name} from ${from} to ${columnType(field)} (${table.rows} records)`,
     ),
-    ...references
+    ...changedReferences
       .filter(({ field }) => !conversions.some((conversion) => conversion.field === field))
       .map(({ field }) => `change what ${field.name} refers to`),
     ...fills.map(({ name, computed }) =>
@@ -74,8 +74,8 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     ...(isLarge ? linked : []).map(({ name }) => `link ${name}`),
     ...templates.map(({ name }) => `recompute ${name}`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
-    ...released.map(({ name }) => `let go of the hidden reference ${name}`),
-    ...filling.map(({ name }) => `leave the hidden column ${name} alone`),
+    ...hiddenReferences.map(({ name }) => `let go of the hidden reference ${name}`),
+    ...hiddenDefaults.map(({ name }) => `leave the hidden column ${name} alone`),
   ]
   if (changes.length === 0) return undefined
   const rebuild: Rebuild = {

@@ -59,7 +59,7 @@ export function planTable(
     return {
       model,
       steps: [create, ...planIndexes(model, [], dialect), ...linkSteps(links, model, 0)],
-      refusals: refuseLongNames(model, dialect),
+      refusals: checkNameLengths(model, dialect),
       hidden: [],
     }
   }
@@ -68,7 +68,7 @@ export function planTable(
     return { model, steps: [], refusals: [why], hidden: [] }
   }
   const { renames, takeovers } = planRenames(model, table)
-  const columns = renamed(table.columns, renames)
+  const columns = applyRenames(table.columns, renames)
   const additions = model.fields.filter((field) => !findColumn(field, columns))
   const hasValues = (field: Field) => field.default !== undefined || (field.computed && dialect.storesComputed)
   const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter(hasValues) : []
@@ -98,10 +98,10 @@ export function planTable(
     // If there are other steps, `apply.ts` renews the triggers anyway.
     steps: steps.length > 0 ? steps : planTriggers(model, triggers, dialect, hidden),
     refusals: [
-      ...refuseAdditions(additions, model, table),
-      ...refuseSpellings(model, table, columns),
-      ...refuseTooMany(model, hidden, dialect),
-      ...refuseLongNames(model, dialect),
+      ...checkAdditions(additions, model, table),
+      ...checkSpellings(model, table, columns),
+      ...checkColumnCount(model, hidden, dialect),
+      ...checkNameLengths(model, dialect),
     ],
     hidden,
   }
@@ -111,7 +111,7 @@ export function planTable(
 export const isModelTable = ({ columns }: TableState) =>
   ['id', 'version'].every((name) => columns.some((column) => column.name === name))
 
-function renamed(columns: TableColumn[], renames: Rename[]): TableColumn[] {
+function applyRenames(columns: TableColumn[], renames: Rename[]): TableColumn[] {
   return columns.map((column) => ({
     ...column,
     name: renames.find(({ from }) => from === column.name)?.to ?? column.name,
@@ -183,7 +183,7 @@ function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, 
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 
-function refuseAdditions(additions: Field[], model: Model, { rows }: TableState): string[] {
+function checkAdditions(additions: Field[], model: Model, { rows }: TableState): string[] {
   return additions
     .filter((field) => field.required && field.default === undefined && rows > 0)
     .map(
@@ -192,7 +192,7 @@ function refuseAdditions(additions: Field[], model: Model, { rows }: TableState)
     )
 }
 
-function refuseSpellings(model: Model, table: TableState, columns: TableColumn[]): string[] {
+function checkSpellings(model: Model, table: TableState, columns: TableColumn[]): string[] {
   const fields = model.fields.flatMap((field) => {
     const column = findColumn(field, columns)
     if (!column || column.name === field.name) return []
@@ -205,7 +205,7 @@ function refuseSpellings(model: Model, table: TableState, columns: TableColumn[]
   return [`The name differs from that of ${earlier}, whose table exists, only in case. Keep the earlier spelling.`]
 }
 
-function refuseTooMany(model: Model, hidden: HiddenColumn[], dialect: TableDialect): string[] {
+function checkColumnCount(model: Model, hidden: HiddenColumn[], dialect: TableDialect): string[] {
   const { maxColumns } = dialect
   const count = 2 + model.fields.length + hidden.length + fieldsWithKey(model, dialect).length
   if (count <= maxColumns) return []
@@ -215,7 +215,7 @@ function refuseTooMany(model: Model, hidden: HiddenColumn[], dialect: TableDiale
 }
 
 /** PostgreSQL truncates long names, so that two different names could become one. */
-function refuseLongNames(model: Model, dialect: TableDialect): string[] {
+function checkNameLengths(model: Model, dialect: TableDialect): string[] {
   const { maxNameBytes } = dialect
   if (maxNameBytes === Number.POSITIVE_INFINITY) return []
   const names = [

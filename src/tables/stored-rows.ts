@@ -12,12 +12,12 @@ export const listIds = (ids: number[]) =>
   `${ids.slice(0, MAX_NAMED).join(', ')}${ids.length > MAX_NAMED ? ' and more' : ''}`
 
 /** Records with ids above `after` that meet `condition`. `condition` has no lower bound: SQLite uses only one. */
-export interface Selection {
+export interface RowSelection {
   after: number
   condition: RawBuilder<unknown>
 }
 
-const EVERY: Selection = { after: Number.MIN_SAFE_INTEGER, condition: sql`1 = 1` }
+const EVERY: RowSelection = { after: Number.MIN_SAFE_INTEGER, condition: sql`1 = 1` }
 
 /** Reads some columns of the records in batches: memory use stays constant, with one promise per batch, not per row. */
 export async function* storedRows(db: Database, table: string, columns: string[], { after, condition } = EVERY) {

@@ -70,7 +70,7 @@ async function backUp(storage: Storage, config: Config, kind: Kind): Promise<str
   await storage.backup?.(target)
   // Old backups are removed only after a new one has been made and checked, so the only good copy is never removed.
   // `force`, because another process may have removed the same file.
-  for (const name of [...own(folder, kind).slice(0, -config.BACKUP_KEEP), ...abandoned(folder)])
+  for (const name of [...listBackupFiles(folder, kind).slice(0, -config.BACKUP_KEEP), ...listAbandoned(folder)])
     rmSync(join(folder, name), { force: true })
   return target
 }
@@ -103,13 +103,15 @@ const backupFolder = ({ DATA_DIR }: Config) => dataFolder(DATA_DIR).backups
  */
 function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
   const now = Date.now()
-  const times = existsSync(folder) ? own(folder, 'automatic').map((name) => statSync(join(folder, name)).mtimeMs) : []
+  const times = existsSync(folder)
+    ? listBackupFiles(folder, 'automatic').map((name) => statSync(join(folder, name)).mtimeMs)
+    : []
   const last = Math.max(0, ...times.filter((time) => time <= now))
   return last <= now - BACKUP_EVERY_HOURS * 3_600_000
 }
 
 /** Unfinished backups of killed processes. No backup takes a day, so older ones are not in progress. */
-function abandoned(folder: string): string[] {
+function listAbandoned(folder: string): string[] {
   const yesterday = Date.now() - 86_400_000
   return readdirSync(folder)
     .filter((name) => /\.part(?:-\w+)?$/.test(name))
@@ -117,7 +119,7 @@ function abandoned(folder: string): string[] {
 }
 
 /** The backups of one kind. A name is the kind and then the time, so sorting puts the oldest first. */
-function own(folder: string, kind: Kind): string[] {
+function listBackupFiles(folder: string, kind: Kind): string[] {
   return readdirSync(folder)
     .filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.db'))
     .sort()

@@ -19,8 +19,8 @@ export function prune(
   onPruned: (changes: number) => void,
   isOver = () => false,
 ): Promise<void> {
-  const drop = (portion: number) => ({ sql: PRUNE, parameters: [portion, before.toISOString()] })
-  return deleteInPortions(storage, drop, onPruned, isOver)
+  const deleteStep = (portion: number) => ({ sql: PRUNE, parameters: [portion, before.toISOString()] })
+  return deleteInPortions(storage, deleteStep, onPruned, isOver)
 }
 
 const SWEEP = `
@@ -30,6 +30,6 @@ const SWEEP = `
 /** Deletes expired idempotency keys. */
 export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
   const before = Date.now() - KEY_LIFETIME_MS
-  const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
-  return deleteInPortions(storage, drop, () => {}, isOver)
+  const deleteStep = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
+  return deleteInPortions(storage, deleteStep, () => {}, isOver)
 }

@@ -489,7 +489,7 @@ t.test('who waits for an answer is not cut off', async (t) => {
 t.test('all that waits to be read is bounded', async (t) => {
   const destroyed: string[] = []
   const connections = new Connections(
-    { take: () => {}, answered: () => {}, isStreamed: () => false, broken: () => {} },
+    { onNextRequest: () => {}, onResponseClosed: () => {}, isStreamed: () => false, answerParseError: () => {} },
     1000,
   )
   const socket = (name: string, writableLength: number) =>

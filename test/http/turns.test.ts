@@ -8,7 +8,7 @@ function numbers(ms: number, firstMs = ms) {
   const taken: number[] = []
   const shed: number[] = []
   const turns = new Turns<number>({
-    take: (item) => {
+    start: (item) => {
       taken.push(item)
       block(taken.length === 1 ? firstMs : ms)
     },
@@ -48,7 +48,7 @@ t.test('in the order in which they came, some milliseconds of them per turn', as
 
 t.test('turns are short while there are new connections', async (t) => {
   const { turns, taken, add, done } = numbers(4)
-  turns.newConnection()
+  turns.noteConnection()
   add(3)
   t.strictSame(taken, [1])
   await done(3)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import t from 'tap'
-import { writesTo } from '../../src/http/writes.ts'
+import { mayWriteTo } from '../../src/http/writes.ts'
 
 t.test('which requests may write to a model', async (t) => {
   const cases: [string, string, boolean][] = [
@@ -19,5 +19,5 @@ t.test('which requests may write to a model', async (t) => {
     ['PUT', '/ws/rest/a.Other', false],
   ]
   for (const [method, url, expected] of cases)
-    t.equal(writesTo({ method, url } as IncomingMessage, ['a.Thing']), expected, `${method} ${url}`)
+    t.equal(mayWriteTo({ method, url } as IncomingMessage, ['a.Thing']), expected, `${method} ${url}`)
 })

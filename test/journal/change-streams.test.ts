@@ -4,7 +4,7 @@ import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
 import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
 import { ChangeStreams } from '../../src/journal/change-streams.ts'
-import { createEntryReader } from '../../src/journal/entry.ts'
+import { createEntryDecoder } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import { createStateReader } from '../../src/journal/rebuild-state.ts'
 import type { Listener } from '../../src/journal/render-changes.ts'
@@ -47,7 +47,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const change = { change: 1 } as ChangePage['changes'][number]
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [change], next: 1, rightsChanges: [] }),
+    readPage: async () => ({ changes: [change], next: 1, rightsChanges: [] }),
     models: new Map(),
     keyFor: () => '',
     textFor: (_user: unknown, _change: unknown, text: string) => text,
@@ -71,9 +71,9 @@ t.test('streams', async (t) => {
   await migrateTo(storage, [thing])
   const errors: unknown[] = []
   const streams = new ChangeStreams(storage, byName([thing]), (error) => errors.push(error), {
-    look: 5,
-    ask: 5,
-    awake: 30,
+    pollMs: 5,
+    checkRightsMs: 5,
+    keepAliveMs: 30,
   })
   t.teardown(() => streams.close())
   const listen = async (more: Partial<Listener> = {}, since?: number) => {
@@ -269,12 +269,12 @@ t.test('streams', async (t) => {
       live.emit('close')
       late.emit('close')
       const feed = createFeed(storage, byName([thing]), createAccess(byName([thing]), storage.db))
-      const { changes } = await feed.page(ADMIN, undefined, newest - 25, 500)
+      const { changes } = await feed.readPage(ADMIN, undefined, newest - 25, 500)
       const own = changes.filter(({ id }) => id === told[24].id)
       const texts: unknown[] = []
       for (const change of own) texts.push((await feed.recordAfter(change))?.text)
       t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
-      const read = createEntryReader(storage, thing)
+      const read = createEntryDecoder(storage, thing)
       const stateAfter = createStateReader(storage, 'a.Thing', read)
       t.equal(
         await stateAfter(9_999_999, { change: 1, version: 0 }, () => undefined),
@@ -300,7 +300,7 @@ t.test('streams', async (t) => {
         return typeof own === 'function' ? own.bind(target) : own
       },
     })
-    const still = { look: 60_000, ask: 60_000, awake: 60_000 }
+    const still = { pollMs: 60_000, checkRightsMs: 60_000, keepAliveMs: 60_000 }
     const hub = new ChangeStreams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
     await hub.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN })
@@ -396,7 +396,7 @@ t.test('who gets other rights while catching up is ended', async (t) => {
   const ended: unknown[] = []
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [], next: 5, rightsChanges: [{ username: ADMIN.username, change: 5 }] }),
+    readPage: async () => ({ changes: [], next: 5, rightsChanges: [{ username: ADMIN.username, change: 5 }] }),
     models: new Map(),
     keyFor: () => '',
   }

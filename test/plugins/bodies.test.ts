@@ -27,10 +27,10 @@ t.test('bodies are bounded in sum', async (t) => {
   for (const one of [...release, ...others]) one()
 
   const dropped: number[] = []
-  const strangers = Array.from({ length: 130 }, (_, n) => limits.awaitStranger('x', () => void dropped.push(n)))
+  const strangers = Array.from({ length: 130 }, (_, n) => limits.registerStranger('x', () => void dropped.push(n)))
   t.strictSame(dropped, [0, 1], 'of strangers the oldest make place')
   for (const arrived of strangers) arrived()
-  const many = Array.from({ length: 4098 }, (_, n) => limits.awaitStranger(`x${n}`, () => void dropped.push(n)))
+  const many = Array.from({ length: 4098 }, (_, n) => limits.registerStranger(`x${n}`, () => void dropped.push(n)))
   t.strictSame(dropped.slice(2), [0, 1])
   for (const arrived of many) arrived()
 

@@ -201,11 +201,11 @@ t.test('what is read before a write may be too late, because the write was done 
   const begin = () => IdempotentRequest.begin(storage, sent, () => {})
   const [first, second] = [await begin(), await begin()]
   const refused = async () => Promise.reject(new Error('gone'))
-  await t.rejects(second.prepare(refused), /gone/, 'nothing was done yet')
+  await t.rejects(second.beforeWrite(refused), /gone/, 'nothing was done yet')
   const note = "INSERT INTO dossier_state (name, value) VALUES ('test', '1') RETURNING name"
   await first.write({ steps: [{ sql: note, parameters: [] }] })
-  t.equal(await second.prepare(async () => (second.stored ? 'replayed' : refused())), 'replayed')
-  await t.rejects(second.prepare(refused), /gone/)
+  t.equal(await second.beforeWrite(async () => (second.stored ? 'replayed' : refused())), 'replayed')
+  await t.rejects(second.beforeWrite(refused), /gone/)
 })
 
 t.test('somebody who may see less by now; and other tables', async (t) => {

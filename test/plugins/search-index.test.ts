@@ -296,7 +296,7 @@ t.test('an index is filled in the background where there are many records', sqli
   const parts = {
     log: { warn: (reason: string) => void warnings.push(reason) },
     models: () => [MODEL],
-    written: () => (isLoaded += 100),
+    countWrittenUnits: () => (isLoaded += 100),
     onError: (...failure: unknown[]) => failures.push(failure),
   }
   const stop = maintainSearchIndexes(service.storage, parts, 5)
@@ -344,7 +344,12 @@ t.test('an index is filled in the background where there are many records', sqli
   }
   const stopUnread = maintainSearchIndexes(
     service.storage,
-    { log: { warn: () => {} }, models: noModels, written: () => 0, onError: (task) => void unread.push(task) },
+    {
+      log: { warn: () => {} },
+      models: noModels,
+      countWrittenUnits: () => 0,
+      onError: (task) => void unread.push(task),
+    },
     1,
   )
   await waitUntil(t, () => unread.length > 1, 'a failure is told, and does not end it')
@@ -469,7 +474,7 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
   const parts = {
     log: { warn: (reason: string) => void warnings.push(reason) },
     models: () => [MODEL],
-    written: () => 0,
+    countWrittenUnits: () => 0,
     onError: (task: string, error: unknown) => t.fail(task, { error }),
   }
   await addMany(service, WORTH_AN_INDEX + 1)

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import t from 'tap'
-import { indexAdvisor } from '../../src/records/find/index-advice.ts'
+import { createIndexAdvisor } from '../../src/records/find/index-advice.ts'
 import { sqliteOnly } from '../engine.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
@@ -11,7 +11,7 @@ t.test('no more shapes are remembered than there is room for', sqliteOnly, async
   await migrateTo(storage, [model])
   await sql`INSERT INTO "a__B" (id) VALUES (20000)`.execute(db)
   const given: string[] = []
-  const consider = indexAdvisor(storage, model, (advice) => given.push(advice))
+  const consider = createIndexAdvisor(storage, model, (advice) => given.push(advice))
   const [field] = model.fields as [(typeof model.fields)[0]]
   const query = { offset: 0, limit: 1, sort: [{ through: [], field, descending: false }], expand: [] }
   for (let i = 0; i < 1010; i++) await consider(query, CompiledQuery.raw(`SELECT ${i} FROM "a__B" ORDER BY x`))

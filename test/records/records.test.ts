@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
-import { cachedStatements } from '../../src/records/find/cached-statements.ts'
+import { createStatementCache } from '../../src/records/find/cached-statements.ts'
 import { KnownTotals } from '../../src/records/find/known-totals.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
 import { createRecords } from '../../src/records/records.ts'
@@ -74,7 +74,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
 
 t.test('a remembered statement holds no values', async (t) => {
   const { db } = await testStorage(t)
-  const prepared = cachedStatements<number>()
+  const prepared = createStatementCache<number>()
   t.throws(() => prepared('x', 1, () => db.selectFrom('x').where('id', '=', 5)), /binds a value: select from "x"/)
 })
 

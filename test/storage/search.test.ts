@@ -5,7 +5,7 @@ import t from 'tap'
 import { fold, foldPattern } from '../../src/lib/fold.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
-import { likeMatcher } from '../../src/storage/sqlite/like.ts'
+import { createLikeMatcher } from '../../src/storage/sqlite/like.ts'
 import { type SearchOptions, type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
@@ -105,13 +105,13 @@ t.test('our LIKE is LIKE', async (t) => {
   fc.assert(
     fc.property(letters, pattern, (text, wanted) => {
       const folded = foldPattern(wanted) as string
-      return likeMatcher(folded, () => {})(text) === naive(text, folded)
+      return createLikeMatcher(folded, () => {})(text) === naive(text, folded)
     }),
     { seed: 5, numRuns: 5000 },
   )
   const long = `${'a'.repeat(200_000)}b`
   let asked = 0
-  const matcher = (wanted: string) => likeMatcher(wanted, () => asked++)
+  const matcher = (wanted: string) => createLikeMatcher(wanted, () => asked++)
   t.ok(matcher('%aaab')(long))
   t.ok(matcher('%aaab%')(long))
   t.notOk(matcher('%abb%')(long))

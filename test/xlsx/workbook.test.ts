@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseClockTime, zoneOffset } from '../../src/lib/zoned-time.ts'
-import { preview } from '../../src/records/import/preview.ts'
+import { createOffsetFinder, parseClockTime } from '../../src/lib/zoned-time.ts'
+import { previewSheet } from '../../src/records/import/preview.ts'
 import { WorkbookError } from '../../src/xlsx/read-book.ts'
 import { readSheet, SheetFault } from '../../src/xlsx/read-sheet.ts'
 import { dateKind, fromSerial, toSerial } from '../../src/xlsx/serial-dates.ts'
@@ -156,12 +156,12 @@ t.test('a workbook of another program', async (t) => {
     { code: 'ENOENT' },
     'a fault of the disk is none of the file',
   )
-  await t.rejects(preview({} as never, { file: join(folder, 'none.xlsx'), longest: 1 }), { code: 'ENOENT' })
+  await t.rejects(previewSheet({} as never, { file: join(folder, 'none.xlsx'), longest: 1 }), { code: 'ENOENT' })
   writeFileSync(
     join(folder, 'errors.xlsx'),
     zipped({ ...PARTS, 'book/people.xml': sheet('<row><c t="e"><v>#N/A</v></c></row>') }),
   )
-  t.strictSame(await preview({} as never, { file: join(folder, 'errors.xlsx'), longest: 9 }), {
+  t.strictSame(await previewSheet({} as never, { file: join(folder, 'errors.xlsx'), longest: 9 }), {
     columns: [''],
     rows: [],
   })
@@ -220,11 +220,11 @@ t.test('dates of spreadsheets', async (t) => {
 })
 
 t.test('clock times of a zone', async (t) => {
-  const berlin = zoneOffset('Europe/Berlin')
+  const berlin = createOffsetFinder('Europe/Berlin')
   t.equal(berlin(Date.UTC(2026, 0, 1)), 3_600_000)
   t.equal(berlin(Date.UTC(2026, 6, 1)), 7_200_000)
   t.equal(berlin(Date.UTC(1890, 0, 1)), 3_208_000, 'before there were zones')
-  t.equal(zoneOffset('UTC')(0), 0)
+  t.equal(createOffsetFinder('UTC')(0), 0)
   for (let day = 0; day < 20_100; day++) berlin(day * 86_400_000 + Date.UTC(1973, 1))
   t.equal(berlin(Date.UTC(2026, 6, 1)), 7_200_000, 'also after many others')
   const moments: [text: string, moment: string | undefined][] = [

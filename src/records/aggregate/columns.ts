@@ -15,10 +15,10 @@ export interface AnswerColumn {
   toValue(selected: SqlValue[]): unknown
 }
 
-type Context = FilterContext & { model: Model; zone: string }
+type AggregateContext = FilterContext & { model: Model; zone: string }
 
 /** The value by which records are grouped. */
-export function groupColumn({ name, through, field, array, by }: GroupKey, context: Context): AnswerColumn {
+export function groupColumn({ name, through, field, array, by }: GroupKey, context: AggregateContext): AnswerColumn {
   const { dialect, zone } = context
   if (array) return { name, selects: [itemKey(field)], toValue: ([value]) => value ?? null }
   const plain = comparisonKey(field, dialect)
@@ -39,7 +39,7 @@ function itemKey({ name, type }: Field): RawBuilder<unknown> {
 }
 
 /** The records to group. One with several items in an array is there once for each of them. */
-export function recordsWithItems(array: Field | undefined, { model, dialect }: Context): RawBuilder<unknown> {
+export function recordsWithItems(array: Field | undefined, { model, dialect }: AggregateContext): RawBuilder<unknown> {
   const table = sql.table(tableName(model))
   if (!array) return table
   const item = sql`item__all.value AS ${sql.ref(itemColumn(array.name))}, item__all.key AS item__place`
@@ -51,7 +51,7 @@ export function recordsWithItems(array: Field | undefined, { model, dialect }: C
 export const rowNumber = (array: Field | undefined) => (array ? sql`("id" + coalesce(item__place, 0))` : sql`"id"`)
 
 /** A number of each group. */
-export function valueColumn(value: AggregateValue, context: Context): AnswerColumn {
+export function valueColumn(value: AggregateValue, context: AggregateContext): AnswerColumn {
   const { name, aggregate, through, field } = value
   if (!field) return { name, selects: [sql`count(*)`], toValue: ([count]) => count }
   const atEnd = (key: RawBuilder<SqlValue>) => valueThrough(through, () => key, context.model, context)

@@ -1,4 +1,4 @@
-import { zoneOffset } from '../../lib/zoned-time.ts'
+import { createOffsetFinder } from '../../lib/zoned-time.ts'
 import { type Field, type Model, SYSTEM_FIELDS, simpleItems } from '../../model/model.ts'
 import type { Row, RowText } from '../../storage/storage.ts'
 import { toSerial } from '../../xlsx/serial-dates.ts'
@@ -14,7 +14,7 @@ const WIDTHS = { text: 28, number: 12, date: 12, moment: 17 }
 
 /** Writes records as a spreadsheet: numbers, dates and times as such, and references by name. */
 export function xlsx({ model, columns, zone, language }: FormatInput): RowText {
-  const offset = zoneOffset(zone)
+  const offset = createOffsetFinder(zone)
   const fields = columns.map((name) => [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === name) as Field)
   const cells = fields.map((field) => ({ field, cell: cellFormatter(field, offset, language) }))
   const heads = fields.map((field) => ({ title: columnHeading(model, field, language), width: widthOf(field) }))

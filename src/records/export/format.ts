@@ -1,7 +1,7 @@
 import type { DecimalSign } from '../../lib/cell-text.ts'
 import { isNumeric, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
-import { rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder } from '../../tables/columns.ts'
 
 /** Row formatters of an export. They run on the thread that reads the rows, not on the serving thread. */
 
@@ -23,7 +23,7 @@ export interface FormatInput {
 
 /** Writes each record as a line of JSON. */
 export function ndjson({ model }: FormatInput) {
-  const decode = rowDecoder(model)
+  const decode = createRowDecoder(model)
   return { head: '', format: (row: Row) => `${JSON.stringify(decode(row))}\n` }
 }
 

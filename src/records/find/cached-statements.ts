@@ -30,7 +30,7 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
  * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an actual
  * value throws: the value would be reused by every later execution. `finish` changes a compiled statement.
  */
-export function cachedStatements<Given>(finish = (statement: Statement): Statement => statement) {
+export function createStatementCache<Given>(finish = (statement: Statement): Statement => statement) {
   const compiled = new Memo<{ statement: Statement; holes: Placeholder[] }>(MAX_STATEMENTS)
   const prepare = (build: () => { compile(): CompiledQuery }) => {
     const { sql: text, parameters } = build().compile()

@@ -19,7 +19,7 @@ import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
 import { DEFAULT_LIMIT, type Selection } from '../../requests/query.ts'
 import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import { isFault, type Row, type Storage } from '../../storage/storage.ts'
-import { rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
@@ -172,7 +172,7 @@ async function addReferring(
 ): Promise<number> {
   const target = expansion.models.get(inverse.model) as Model
   const { found, isTruncated } = await lookUpReferring(expansion, inverse, rows, below, budget)
-  found.forEach(rowDecoder(target))
+  found.forEach(createRowDecoder(target))
   const complete = Math.min(await expandRows(expansion, target, found, below, budget), rowsThatFit(found))
   const isCut = isTruncated || complete < found.length
   const groups = Map.groupBy(found.slice(0, complete), (row) => row.related__of)
@@ -274,7 +274,7 @@ async function readReferred(
   const { rows, isTruncated } = await storage.readUpTo(recordRead(storage.dialect, model, statement), share)
   for (const row of rows) budget.left -= rowBytes(row)
   if (budget.left < -MAX_EXPANDED) throw tooLarge
-  rows.forEach(rowDecoder(model))
+  rows.forEach(createRowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
   const complete = await expandRows(expansion, model, rows, below, budget)
   const found = new Map<unknown, Row>(rows.slice(0, complete).map((row) => [row.id, row]))

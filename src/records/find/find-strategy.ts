@@ -18,7 +18,7 @@ import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from './expand.ts'
-import { helpfulIndex, indexAdvisor } from './index-advice.ts'
+import { createIndexAdvisor, helpfulIndex } from './index-advice.ts'
 import { afterPosition, type OrderTerm, orderBy, sortColumns } from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
 import { containsWords, type IndexCandidates, MAX_RANKED } from './text-search.ts'
@@ -46,7 +46,7 @@ const LOOKUP_COST = 5
 export function createStrategyChooser(context: RecordsContext, model: Model, counts: ReturnType<typeof createCounter>) {
   const { storage, models, access, totals, advise, findSeconds } = context
   const table = tableName(model)
-  const considerIndex = indexAdvisor(storage, model, advise)
+  const considerIndex = createIndexAdvisor(storage, model, advise)
   const plain = createPlainPages(storage, model, counts)
 
   return async function chooseStrategy(

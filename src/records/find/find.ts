@@ -3,7 +3,7 @@ import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
 import { isFault, type Row, type SearchResult } from '../../storage/storage.ts'
-import { rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder } from '../../tables/columns.ts'
 import { createCounter } from '../../tables/counts.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
@@ -38,7 +38,7 @@ export const createFindLimits = (seconds: number): FindLimits => ({
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, findSeconds } = context
-  const decode = rowDecoder(model)
+  const decode = createRowDecoder(model)
   const counts = createCounter(storage, model)
   const chooseStrategy = createStrategyChooser(context, model, counts)
 

@@ -13,7 +13,7 @@ const MANY = 10_000
 const MAX_QUERIES = 1000
 
 /** Advises, once per query, which index would save a find from scanning the whole table. */
-export function indexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
+export function createIndexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
   const seen = new Set<string>()
   // The empty list stands for the primary key: a find that is only ordered by id needs no other index.
   const existing = [[], ...indexKeys(model).map(({ fields }) => fields)]
@@ -43,11 +43,11 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
 
 /** Fields that are compared for equality come first, then the sort fields, or without a sort one range field. */
 export function helpfulIndex({ filter, sort }: Query): string[] {
-  const asked = comparisonsIn(filter)
+  const comparisons = comparisonsIn(filter)
   const named = ({ through, field }: Comparison) => (through[0] ?? field).name
   const finds = ({ operator }: Comparison) => findOperator(operator).finds
-  const byValue = asked.filter((comparison) => finds(comparison) === 'value' || comparison.through.length > 0)
-  const byRange = asked.filter((comparison) => finds(comparison) === 'range')
+  const byValue = comparisons.filter((comparison) => finds(comparison) === 'value' || comparison.through.length > 0)
+  const byRange = comparisons.filter((comparison) => finds(comparison) === 'range')
   // An index has fields of one model only.
   const sorted = sort.some(({ through }) => through.length > 0) ? [] : sort.map(({ field }) => field.name)
   const last = sort.length > 0 ? sorted : byRange.slice(0, 1).map(named)

@@ -6,7 +6,7 @@ import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import type { Row, SearchResult, Storage } from '../../storage/storage.ts'
 import type { createCounter } from '../../tables/counts.ts'
 import { recordRead, requireCurrentShape } from '../../tables/shape.ts'
-import { cachedStatements, placeholder } from './cached-statements.ts'
+import { createStatementCache, placeholder } from './cached-statements.ts'
 import { selectedColumns } from './expand.ts'
 
 interface Start {
@@ -21,7 +21,7 @@ const AT_A_TIME = 64
 
 /** Pages of all records in id order, with one compiled statement. The block counts locate the start of an offset. */
 export function createPlainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
-  const prepared = cachedStatements<Start>((statement) => recordRead(storage.dialect, model, statement))
+  const cachedStatement = createStatementCache<Start>((statement) => recordRead(storage.dialect, model, statement))
   /**
    * Set by the first large row; from then on `readUpTo` ends a read as soon as the page is full. This affects only
    * speed: every row is measured in any case.
@@ -61,7 +61,7 @@ export function createPlainPages(storage: Storage, model: Model, counts: ReturnT
   }
 
   function pageStatement(query: Query, start: Start) {
-    return prepared(`${query.fields ?? '*'} ${query.expand}`, start, () =>
+    return cachedStatement(`${query.fields ?? '*'} ${query.expand}`, start, () =>
       storage.db
         .selectFrom(tableName(model))
         .select(selectedColumns(model, query))

@@ -31,7 +31,11 @@ export function createDeletedReader(
 ) {
   const { storage, access, findSeconds } = context
 
-  return async function deleted(limit: number, before: number | undefined, caller: Caller): Promise<HistoryPage<Row>> {
+  return async function listDeleted(
+    limit: number,
+    before: number | undefined,
+    caller: Caller,
+  ): Promise<HistoryPage<Row>> {
     const { username, signal } = caller
     const deadline = performance.now() + findSeconds * 1000
     const search: Search = async (query) => {
@@ -42,7 +46,7 @@ export function createDeletedReader(
     const read = isByRule ? readCompared : readOwned
     const { rows: kept, hasMore } = await read(search, caller, limit, before)
     const data: Row[] = []
-    for (const [index, entry] of (await journal.entries(kept)).entries()) {
+    for (const [index, entry] of (await journal.decodeEntries(kept)).entries()) {
       const { version, by, at } = entry
       const record = await journal.toRecord(asDeleted(entry) as Row, kept[index]?.id as number, version)
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))

@@ -20,7 +20,7 @@ const NOTE = `
   ORDER BY change DESC LIMIT 1 RETURNING change`
 
 /** Erases all values of a record from the journal (right to be forgotten); the entries remain, without values. */
-export function createForgetter({ storage }: RecordsContext, model: Model, past: History) {
+export function createForgetter({ storage }: RecordsContext, model: Model, history: History) {
   return async function forget(id: number, caller: Caller): Promise<number> {
     if (caller.idempotency?.stored) return id
     const empty = (after: number, limit = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, limit] })
@@ -39,7 +39,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, past:
     try {
       await writeIdempotent(storage, { steps: [empty(last, NO_LIMIT), note] }, caller.idempotency)
     } catch (error) {
-      throw isFault(error, 'no-row') ? await past.notFoundError(id, caller) : error
+      throw isFault(error, 'no-row') ? await history.notFoundError(id, caller) : error
     }
     return id
   }

@@ -4,7 +4,7 @@ import type { ChangeRow, Entry, FieldChange } from '../../journal/entry.ts'
 import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
 import { asDeleted } from '../../journal/rebuild-state.ts'
-import { versionAfter } from '../../journal/restores.ts'
+import { restoredVersion } from '../../journal/restores.ts'
 import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import { badRequest, type Selection } from '../../requests/query.ts'
@@ -58,8 +58,8 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   const searchOptions = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
   /** The `delete` change of a record that the user could have read. */
-  async function deletion(id: number, user: User): Promise<ChangeRow | undefined> {
-    const last = await journal.deletion(id)
+  async function findReadableDeletion(id: number, user: User): Promise<ChangeRow | undefined> {
+    const last = await journal.findDeletion(id)
     const [isSeen] = last ? await couldRead([last], user) : []
     return isSeen ? last : undefined
   }
@@ -69,7 +69,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     const reach = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some') return deletions.map(({ createdBy }) => reachesOwned(reach.scope, user, createdBy))
     const records: Row[] = []
-    for (const [index, entry] of (await unrestrictedJournal.entries(deletions as unknown as Row[])).entries()) {
+    for (const [index, entry] of (await unrestrictedJournal.decodeEntries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow
       // An erased state is a record without values: it does not tell whose it was.
       records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
@@ -82,18 +82,18 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   /** Whether the user may read the record, or could have read it as it was last. */
   async function isReadable(id: number, user: User): Promise<boolean> {
     if (access.reachFor(model, 'read', user).scope === 'all') return true
-    return ((await findReadable(id, user)) ?? (await deletion(id, user))) !== undefined
+    return ((await findReadable(id, user)) ?? (await findReadableDeletion(id, user))) !== undefined
   }
 
   /** The error for a missing record. It names who deleted the record if the user could have read it. */
   async function notFoundError(id: number, user: User): Promise<Failure> {
-    const last = await deletion(id, user)
+    const last = await findReadableDeletion(id, user)
     const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
     return new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}${what}.`)
   }
 
   async function requireReach(id: number, user: User): Promise<void> {
-    if (!(await findReadable(id, user)) && !(await deletion(id, user))) throw await notFoundError(id, user)
+    if (!(await findReadable(id, user)) && !(await findReadableDeletion(id, user))) throw await notFoundError(id, user)
   }
 
   async function readHistory(
@@ -103,7 +103,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     caller: Caller,
   ): Promise<HistoryPage<HistoryItem>> {
     await requireReach(id, caller)
-    const { entries, hasMore } = await journal.page(id, limit, after)
+    const { entries, hasMore } = await journal.readPage(id, limit, after)
     // A field that the file no longer has may have been for some roles only.
     const isAdmin = caller.roles.includes(ADMIN)
     const data = entries.map((entry): HistoryItem => {
@@ -115,7 +115,9 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     const last = data.at(-1)?.change
-    return createHistoryPage(data, { limit, after, hasMore, last }, () => journal.total(id, searchOptions(caller)))
+    return createHistoryPage(data, { limit, after, hasMore, last }, () =>
+      journal.countEntries(id, searchOptions(caller)),
+    )
   }
 
   /** A record at a former version, even if it has been deleted since. */
@@ -160,14 +162,14 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     return state && visibleFields(model).every(fits) ? journal.toRecord(state, id, number) : undefined
   }
 
-  const nextVersion = (deletion: Pick<ChangeRow, 'change' | 'version'>) => versionAfter(storage, deletion)
+  const nextVersion = (deletion: Pick<ChangeRow, 'change' | 'version'>) => restoredVersion(storage, deletion)
 
   return {
     readHistory,
     readVersion,
     stateAt,
     recordAt,
-    deletion,
+    findReadableDeletion,
     couldRead,
     isReadable,
     nextVersion,

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { FULL_REACH, type Reach } from '../../filters/reach.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
-import { forbidden, type Operation, outOfReach, scopeFor, type User } from '../../model/access.ts'
+import { forbiddenFailure, type Operation, outOfReachFailure, scopeFor, type User } from '../../model/access.ts'
 import {
   type Field,
   fieldReference,
@@ -30,7 +30,7 @@ interface Dependencies {
   model: Model
   checks: Validators
   units: ReturnType<typeof createUnitBuilder>
-  past: History
+  history: History
   findWithin(id: number, reach: Reach): Promise<StoredRecord | undefined>
   writeRecord(unit: Unit, caller: Caller, sent: Row, sought: WriteTarget): Promise<StoredRecord>
   plan: {
@@ -47,24 +47,24 @@ type Deletion = Pick<ChangeRow, 'change' | 'version'>
 
 /** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Dependencies) {
-  const { context, model, violations, units, past, findWithin, writeRecord, plan } = parts
+  const { context, model, violations, units, history, findWithin, writeRecord, plan } = parts
   const checks: Validators = parts.checks
 
   async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
-    const deletion = await past.deletion(id, caller)
+    const deletion = await history.findReadableDeletion(id, caller)
     if (deletion && !(await recordExists(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
     const reach = context.access.reachFor(model, 'update', caller)
-    if (!(await findWithin(id, reach))) throw await past.notFoundError(id, caller)
+    if (!(await findWithin(id, reach))) throw await history.notFoundError(id, caller)
     // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
     if (!(await findWithin(id, context.access.reachFor(model, 'read', caller))))
-      throw await past.notFoundError(id, caller)
+      throw await history.notFoundError(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
       throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
-    const state = await past.stateAt(id, to, caller, () => findWithin(id, reach))
+    const state = await history.stateAt(id, to, caller, () => findWithin(id, reach))
     const data = { ...restorableData(state), version }
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
@@ -85,7 +85,7 @@ export function createRestorer(parts: Dependencies) {
     const last = deletion.version
     if (version !== undefined && version !== last)
       throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
-    const state = await past.stateAt(id, to ?? last, caller)
+    const state = await history.stateAt(id, to ?? last, caller)
     const { unit, data } = await planRecreation(id, deletion, state, caller)
     return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
   }
@@ -115,9 +115,15 @@ export function createRestorer(parts: Dependencies) {
     await violations.refuseUnreachable(omitRestoredReferences(data, isBack), caller)
     const isKnown = (name: string) => name === 'version' || model.fields.some((field) => field.name === name)
     const hidden = Object.keys(state).every(isKnown) ? {} : await hiddenValues(context.storage.db, model, state)
-    const next = await past.nextVersion(deletion)
+    const next = await history.nextVersion(deletion)
     // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
-    const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
+    const recreated = {
+      id,
+      version: next,
+      data: { ...readOnlyValues(state), ...data },
+      hidden,
+      deletion: deletion.change,
+    }
     return { unit: units.recreate(recreated, caller), data, next }
   }
 
@@ -148,7 +154,7 @@ export function createRestorer(parts: Dependencies) {
       throw new Failure('VERSION_CONFLICT', `${model.name} ${id} has changed since.`)
     }
     const explain = async (fault: StorageFault) =>
-      fault.kind === 'no-row' ? outOfReach(model, 'create') : violations.explainViolation(fault, caller, data)
+      fault.kind === 'no-row' ? outOfReachFailure(model, 'create') : violations.explainViolation(fault, caller, data)
     const write: PlannedWrite = { unit, toResult, explain }
     return { write, version: next }
   }
@@ -172,7 +178,7 @@ export function createRestorer(parts: Dependencies) {
     return Object.fromEntries(fields.map((field) => [field.name, asReferences(field, state[field.name] ?? null)]))
   }
 
-  function readOnly(state: Row): Row {
+  function readOnlyValues(state: Row): Row {
     const fields = model.fields.filter((field) => field.readOnly)
     return Object.fromEntries(
       fields.map((field) => [field.name, isOfType(field, state[field.name]) ? state[field.name] : field.default]),
@@ -185,7 +191,7 @@ export function createRestorer(parts: Dependencies) {
 
   function requireRight(operation: Operation, user: User) {
     // A restored value needs no right to its field, because the user does not write it.
-    if (scopeFor(unrestrictedModel(model), operation, user) === 'none') throw forbidden(model, operation)
+    if (scopeFor(unrestrictedModel(model), operation, user) === 'none') throw forbiddenFailure(model, operation)
   }
 
   return { restore, planUndo }

@@ -1,9 +1,8 @@
 import { Failure } from '../../errors.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { asDeleted } from '../../journal/rebuild-state.ts'
-import { type Field, fieldReference, type Model } from '../../model/model.ts'
+import { type Field, fieldReference, isAuditField, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
-import { isAudit } from '../../tables/journal.ts'
 import { asReferences, idsIn } from '../write/links.ts'
 
 /** A change of a record, and how it is undone. */
@@ -26,7 +25,7 @@ export function toReversible(model: Model, entry: Entry, row: Row): ReversibleCh
   const id = row.id as number
   const isMade = row.was === null && operation !== 'delete'
   if (operation === 'forget' || (isForgotten && operation !== 'create')) throw notKept(model, id)
-  const fields = model.fields.filter(({ name }) => values.has(name) && !isAudit(model, name))
+  const fields = model.fields.filter(({ name }) => values.has(name) && !isAuditField(model, name))
   const isUpdate = operation !== 'delete' && !isMade
   if (isUpdate) for (const field of fields) requireKept(model, id, field, values.get(field.name) !== undefined)
   const former =

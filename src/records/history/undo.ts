@@ -4,7 +4,7 @@ import { ENTRY_COLUMNS, type Entry } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { inGroups } from '../../lib/in-groups.ts'
 import { Yielder, yieldToOthers } from '../../lib/yielder.ts'
-import { forbidden } from '../../model/access.ts'
+import { forbiddenFailure } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import type { Row, Storage, StorageFault, Unit } from '../../storage/storage.ts'
@@ -128,7 +128,8 @@ export function createUndo({
     // A user who may not read a record may not learn its former values.
     const ids = [...new Set(rows.map((row) => row.id as number))]
     for (const group of inGroups(ids, READ_AT_ONCE)) {
-      for (const id of group) if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
+      for (const id of group)
+        if (!(await recordsOf(model).isReadable(id, caller))) throw forbiddenFailure(model, 'read')
       await yieldToOthers()
     }
     const entries = await recordsOf(model).decodeEntries(rows)
@@ -143,7 +144,7 @@ export function createUndo({
     const isWritable = ({ name }: Field) =>
       seen.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
     const written = model.fields.filter(({ name, readOnly }) => !readOnly && values.has(name))
-    if (!written.every(isWritable)) throw forbidden(model, 'update')
+    if (!written.every(isWritable)) throw forbiddenFailure(model, 'update')
   }
 
   async function plan(changes: OrderedChange[], caller: Caller): Promise<PlannedWrite[]> {

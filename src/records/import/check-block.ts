@@ -5,7 +5,7 @@ import { FULL_REACH, type Reach } from '../../filters/reach.ts'
 import { NEW_ID, statesWithin } from '../../filters/states-within-reach.ts'
 import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen-texts.ts'
-import { outOfReach, reachesOwned, scopeFor } from '../../model/access.ts'
+import { outOfReachFailure, reachesOwned, scopeFor } from '../../model/access.ts'
 import {
   type Field,
   fieldReference,
@@ -17,7 +17,7 @@ import {
   unrestrictedModel,
 } from '../../model/model.ts'
 import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
-import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder, encode, encodeComparable } from '../../tables/columns.ts'
 import { MAX_CELL_TEXT } from '../../xlsx/write-workbook.ts'
 import { matchingRows } from '../find/matching-rows.ts'
 import { idsIn } from '../write/links.ts'
@@ -67,10 +67,10 @@ const unrestrictedModels = (models: Models): Models =>
   new Map([...models].map(([name, model]) => [name, unrestrictedModel(model)]))
 
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
-export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
+export function createBlockChecker(db: Database, checking: CheckContext, reportFault: ReportFault) {
   const { model, models, user, key } = checking
   const checks: Validators = createValidators(model)
-  const { parseRow, wrong } = createRowParser(checking, complain)
+  const { parseRow, rejectRow } = createRowParser(checking, reportFault)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(fieldReference)
@@ -81,7 +81,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     seen: new SeenTexts(),
   }))
   const seenIds = new SeenTexts()
-  const decode = rowDecoder(unrestricted)
+  const decode = createRowDecoder(unrestricted)
   const predict = createRecordPredictor(db, unrestricted, user, writable)
   const access = createAccess(unrestrictedModels(models), db).forVisibleModels(models)
   const readable = access.reachFor(model, 'read', user)
@@ -116,7 +116,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       for (const [index, { row, one }] of given.entries()) {
         const id = found.get(index)?.id
         if (id === undefined)
-          wrong(row, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, one))
+          rejectRow(row, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, one))
         else if (field.links) (row.data[field.name] as unknown[]).push(id)
         else row.data[field.name] = id
       }
@@ -136,14 +136,14 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     for (const [index, { row, value }] of keyed.entries()) {
       const stored = found.get(index)
       if (stored) row.stored = stored
-      else if (keyField === ID) wrong(row, 'id', withValue(`there is no ${model.name} with this id`, value))
+      else if (keyField === ID) rejectRow(row, 'id', withValue(`there is no ${model.name} with this id`, value))
       if (stored && row.version !== null && row.version !== stored.version)
-        wrong(row, 'version', `is ${stored.version} by now, and not ${row.version}`)
+        rejectRow(row, 'version', `is ${stored.version} by now, and not ${row.version}`)
     }
     if (readable.scope === 'some') await findReadable(rows)
     for (const row of rows)
       if (!row.stored && !row.isWrong && !mayCreate)
-        wrong(row, keyField.name, `there is no such record, and you may not create ${model.name} records`)
+        rejectRow(row, keyField.name, `there is no such record, and you may not create ${model.name} records`)
   }
 
   async function findReadable(rows: ParsedRow[]): Promise<void> {
@@ -165,7 +165,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const parts = { storage: { read, db }, models: access.models }
       const within = await statesWithin(reach, states, unrestricted, parts)
       for (const [index, row] of some.entries())
-        if (!within[index]) wrong(row, '', outOfReach(model, operation).message)
+        if (!within[index]) rejectRow(row, '', outOfReachFailure(model, operation).message)
     }
   }
 
@@ -187,7 +187,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       // A check throws only a `Failure` with `errors`.
       const { errors } = (error as Failure).details
       for (const [name, why] of Object.entries(errors as Record<string, string>))
-        wrong(row, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
+        rejectRow(row, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
       return
     }
     row.predicted = await predict(filled, stored)
@@ -197,7 +197,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     for (const field of references) {
       const { name } = field
       const target = models.get((fieldReference(field) as Reference).model) as Model
-      const asked = rows.flatMap((row) => {
+      const references = rows.flatMap((row) => {
         const { predicted: now, data, stored, isWrong } = row
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
@@ -206,12 +206,12 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
           .filter((id) => !known.includes(id))
           .map((id) => ({ row, id }))
       })
-      const ids = [...new Set(asked.map(({ id }) => id))]
+      const ids = [...new Set(references.map(({ id }) => id))]
       const values = ids.map((id) => [id])
       const found = await lookUp(target, [ID], access.reachFor(target, 'read', user), ['id'], values)
       const missing = new Set(ids.filter((_, index) => !found.has(index)))
-      for (const { row, id } of asked)
-        if (missing.has(id)) wrong(row, name, `there is no ${target.name} with the id ${id}`)
+      for (const { row, id } of references)
+        if (missing.has(id)) rejectRow(row, name, `there is no ${target.name} with the id ${id}`)
     }
   }
 
@@ -219,10 +219,10 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   async function checkUnique(rows: ParsedRow[]): Promise<void> {
     for (const row of rows) {
       const first = row.stored && seenIds.add(String(row.stored.id), row.line)
-      if (first !== undefined) wrong(row, key as string, `is the same record as in line ${first}`)
+      if (first !== undefined) rejectRow(row, key as string, `is the same record as in line ${first}`)
     }
     for (const { fields, seen } of unique) {
-      const asked = rows.flatMap((row) => {
+      const lookups = rows.flatMap((row) => {
         const values = row.isWrong ? [null] : uniqueValues(row.predicted as Row, fields)
         return values.includes(null) ? [] : [{ row, values }]
       })
@@ -231,23 +231,23 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         fields,
         FULL_REACH,
         ['id'],
-        asked.map(({ values }) => values),
+        lookups.map(({ values }) => values),
       )
       const names = fields.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
       const others = names.length < fields.length ? [...names, 'what you may not read'] : names
-      for (const [index, { row, values }] of asked.entries()) {
+      for (const [index, { row, values }] of lookups.entries()) {
         const first = seen.add(JSON.stringify(values), row.line)
         const other = found.get(index)?.id
         const isTaken = other !== undefined && other !== row.stored?.id
         const word = fields.length > 1 ? `the combination of ${others.join(' and ')} is` : 'is'
         // All fields are ones that the user may not read: they are not named.
         if (names.length === 0 && (first !== undefined || isTaken))
-          wrong(row, '', `what you may not read ${word} taken`)
+          rejectRow(row, '', `what you may not read ${word} taken`)
         for (const name of names) {
           // The message quotes only sent values, never stored ones, which the user might not be allowed to read.
           const told = (why: string) => (Object.hasOwn(row.data, name) ? withValue(why, row.data[name]) : why)
-          if (first !== undefined) wrong(row, name, told(`${word} the same as in line ${first}`))
-          else if (isTaken) wrong(row, name, told(`${word} taken`))
+          if (first !== undefined) rejectRow(row, name, told(`${word} the same as in line ${first}`))
+          else if (isTaken) rejectRow(row, name, told(`${word} taken`))
         }
       }
     }

@@ -40,7 +40,7 @@ const BLOCK = 250
 const BLOCK_CHARACTERS = 2_000_000
 
 /** Checks every row of a file. Runs as a read job on its own thread; writes only to the target file. */
-export async function check(
+export async function checkRows(
   db: Database,
   input: CheckInput,
   onProgress: (progress: Progress) => void,
@@ -49,11 +49,11 @@ export async function check(
   const { size } = statSync(input.file)
   const target = new CheckedRowWriter(input.target)
   const errors = new Map<string, string>()
-  const complain = (line: number, field: string, why: string) => {
+  const reportFault = (line: number, field: string, why: string) => {
     if (errors.size < MAX_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
   }
   const models = byName(input.models)
-  const checkBlock = createBlockChecker(db, { ...input, models }, complain)
+  const checkBlock = createBlockChecker(db, { ...input, models }, reportFault)
   const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
   let block: FileRow[] = []
   let bytes = 0
@@ -72,7 +72,7 @@ export async function check(
       onBytes(count: number) {
         bytes += count
       },
-      onColumns: (names: string[]) => checkColumns(names, input.model, models, complain),
+      onColumns: (names: string[]) => checkColumns(names, input.model, models, reportFault),
     }
     for await (const row of readRows(input.file, input, reading)) {
       if (++checked.rows <= input.skip) continue
@@ -84,7 +84,7 @@ export async function check(
   } catch (error) {
     if (!(error instanceof UnreadableRow)) throw error
     await flushBlock()
-    complain(error.line, '', error.message)
+    reportFault(error.line, '', error.message)
   } finally {
     await target.close()
   }

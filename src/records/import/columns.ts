@@ -17,25 +17,25 @@ export function parseColumn(name: string, model: Model, models: Models): ImportC
   const field = [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === first)
   if (!field || more.length > 0) {
     const titled = fieldOfHeading(model, name)
-    if (titled) return headed(titled, models)
+    if (titled) return headingColumn(titled, models)
     const known = ['id', 'version', ...model.fields.map((one) => one.name)]
     return new CellFault(`is not a known field.${didYouMean(first, known)}`)
   }
-  if (second !== undefined) return named(field, second, models)
+  if (second !== undefined) return namedColumn(field, second, models)
   return ownColumn(field)
 }
 
 /** A heading of an exported spreadsheet. Records that are referred to are named below it, not given by id. */
-function headed(field: Field, models: Models): ImportColumn | CellFault {
+function headingColumn(field: Field, models: Models): ImportColumn | CellFault {
   const target = models.get(fieldReference(field)?.model as string)
   if (!target || field.links || target.nameField === undefined || field.readOnly) return ownColumn(field)
-  return named(field, target.nameField, models)
+  return namedColumn(field, target.nameField, models)
 }
 
 const ownColumn = (field: Field): ImportColumn =>
   field.readOnly && !SYSTEM_FIELDS.includes(field) ? { ignored: true } : { field }
 
-function named(field: Field, second: string, models: Models): ImportColumn | CellFault {
+function namedColumn(field: Field, second: string, models: Models): ImportColumn | CellFault {
   const reference = fieldReference(field)
   if (!reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
   const target = models.get(reference.model) as Model

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { Failure } from '../../errors.ts'
-import { keyInUse } from '../../journal/idempotency.ts'
+import { keyInUseFailure } from '../../journal/idempotency.ts'
 import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/next-portion.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { forbidden, requireSameRights, scopeFor, type User } from '../../model/access.ts'
+import { forbiddenFailure, requireSameRights, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
@@ -50,7 +50,7 @@ interface Dependencies {
   }
 }
 
-const CHECK = defineJob<CheckInput, CheckResult>(import.meta.resolve('./check-rows.ts'), 'check')
+const CHECK = defineJob<CheckInput, CheckResult>(import.meta.resolve('./check-rows.ts'), 'checkRows')
 /** Approximate time that other writes may wait for a portion; and the limits of its rows and characters. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
@@ -102,7 +102,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
       (progress) => onProgress('checked', progress),
     )
     if (Object.keys(checked.errors).length > 0)
-      throw (await resumable?.isOvertaken()) ? keyInUse() : importRefused(checked.errors, done)
+      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : importRefused(checked.errors, done)
     if (dryRun) return importCounts(checked)
     const run: Run = { user, key, resumable, done }
     try {
@@ -151,7 +151,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     try {
       if (steps.length > 0) await storage.write({ shapes, steps, by: user.username, silent: true })
     } catch (error) {
-      throw (await resumable?.isOvertaken()) ? keyInUse() : error
+      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : error
     }
     resumable?.confirmWritten()
     Object.assign(done, next)
@@ -194,7 +194,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
   /** Returns the field that identifies records. Throws if it cannot be a key, or if the user may not import. */
   function findKeyField(name: string | undefined, user: User): Field | undefined {
     const operation = name === undefined ? 'create' : 'update'
-    if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
+    if (scopeFor(model, operation, user) === 'none') throw forbiddenFailure(model, operation)
     if (name === undefined) return undefined
     const singles = model.unique.flatMap((names) => (names.length === 1 ? names : []))
     const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => singles.includes(one) && !writeOnly && !readOnly

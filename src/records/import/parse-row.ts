@@ -1,5 +1,5 @@
 import type { DecimalSign } from '../../lib/cell-text.ts'
-import { zoneOffset } from '../../lib/zoned-time.ts'
+import { createOffsetFinder } from '../../lib/zoned-time.ts'
 import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
@@ -44,22 +44,22 @@ function columnFault(name: string, { why }: CellFault): string {
 }
 
 /** Reports the columns of a table that are none, even if the file has no rows. */
-export function checkColumns(names: string[], model: Model, models: Models, complain: ReportFault): void {
+export function checkColumns(names: string[], model: Model, models: Models, reportFault: ReportFault): void {
   for (const name of names) {
     const column = parseColumn(name, model, models)
-    if (column instanceof CellFault) complain(1, name, columnFault(name, column))
+    if (column instanceof CellFault) reportFault(1, name, columnFault(name, column))
   }
 }
 
 /** Maps columns to fields and cells to values. */
-export function createRowParser({ model, models, format, zone, decimal }: CheckContext, complain: ReportFault) {
+export function createRowParser({ model, models, format, zone, decimal }: CheckContext, reportFault: ReportFault) {
   const isTable = format !== 'ndjson'
-  const reading = { offset: zone === undefined ? undefined : zoneOffset(zone), decimal }
+  const reading = { offset: zone === undefined ? undefined : createOffsetFinder(zone), decimal }
   const columns = new Map<string, ImportColumn | CellFault>()
 
   function parseRow({ line, values }: FileRow): ParsedRow {
     const made: ParsedRow = { line, data: {}, named: [], id: null, version: null, isWrong: false }
-    if (values instanceof CellFault) wrong(made, '', values.why)
+    if (values instanceof CellFault) rejectRow(made, '', values.why)
     else for (const [name, given] of Object.entries(values)) parseColumnValue(made, name, given)
     return made
   }
@@ -69,7 +69,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     columns.set(name, column)
     if (column instanceof CellFault) {
       // In a table an unknown column is a fault of the first line, so it is reported once.
-      wrong(into, name, columnFault(name, column), isTable ? 1 : into.line)
+      rejectRow(into, name, columnFault(name, column), isTable ? 1 : into.line)
       return
     }
     if ('ignored' in column) return
@@ -78,7 +78,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     const used = id ? { field: column.field } : column
     const value = id ? Number(id[1]) : isTable ? valueIn(used, given as Cell) : given
     const fault = value instanceof CellFault ? value.why : faultIn(into, used, value)
-    if (fault) wrong(into, name, given instanceof CellFault ? fault : withValue(fault, given))
+    if (fault) rejectRow(into, name, given instanceof CellFault ? fault : withValue(fault, given))
     else storeValue(into, used, value)
   }
 
@@ -106,12 +106,12 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     if (target && value !== null) into.named.push({ column, value })
   }
 
-  function wrong(one: ParsedRow, name: string, why: string, line = one.line): void {
+  function rejectRow(one: ParsedRow, name: string, why: string, line = one.line): void {
     one.isWrong = true
-    complain(line, name, why)
+    reportFault(line, name, why)
   }
 
-  return { parseRow, wrong }
+  return { parseRow, rejectRow }
 }
 
 type NamedColumn = Exclude<ImportColumn, { ignored: true }>

@@ -3,7 +3,7 @@ import { rowRules } from '../../filters/rules.ts'
 import type { User } from '../../model/access.ts'
 import type { Field, Model } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
-import { encodeComparable, rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder, encodeComparable } from '../../tables/columns.ts'
 import { createComputeStatement } from '../../tables/computed.ts'
 
 /** Fields that hold the time of the write, which is not known yet. */
@@ -11,7 +11,7 @@ const MOMENTS = ['createdOn', 'updatedOn']
 
 /** Predicts the record that a row will result in, including the fields that are not `written` by it. */
 export function createRecordPredictor(db: Database, model: Model, user: User, written: Field[]) {
-  const decode = rowDecoder(model)
+  const decode = createRowDecoder(model)
   const computing = createComputeStatement(model, db.dialect.tables)
   const isWritten = new Set(written.map(({ name }) => name))
   const set = model.fields.filter((field) => !isWritten.has(field.name) && !field.computed)

@@ -20,7 +20,7 @@ const MAX_CHARACTERS = 1_000_000
 const cellText = (value: SheetValue) => (typeof value === 'string' ? value.slice(0, MAX_CELL) : '')
 
 /** Reads the heading and the first rows of a spreadsheet. Runs as a read job on its own thread, like the check. */
-export async function preview(_db: Database, { file, longest }: PreviewInput): Promise<Preview> {
+export async function previewSheet(_db: Database, { file, longest }: PreviewInput): Promise<Preview> {
   const read: string[][] = []
   let characters = 0
   try {

@@ -89,8 +89,8 @@ function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => vo
     form.on('file', (_field, source, name, _encoding, type) => {
       file = source
       // Busboy says in its own words that the end of a part is missing.
-      const words = through(source, new PassThrough(), badRequest(BROKEN))
-      resolve({ source: words, name, type, finish: () => done, cancel })
+      const checked = through(source, new PassThrough(), badRequest(BROKEN))
+      resolve({ source: checked, name, type, finish: () => done, cancel })
     })
     form.on('finish', () => (isFaulty ? fail(badRequest(ONE_FILE)) : settle()))
     form.on('error', () => stop(badRequest(BROKEN)))

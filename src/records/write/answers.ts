@@ -3,7 +3,7 @@ import type { StoredResult } from '../../journal/idempotency.ts'
 import { reachesOwned, scopeFor, type User } from '../../model/access.ts'
 import { type Model, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
-import { rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder } from '../../tables/columns.ts'
 import type { StoredRecord } from '../context.ts'
 import { mergedFields } from './merge.ts'
 import { isReachAnswer, isWrittenReadable } from './units.ts'
@@ -23,7 +23,7 @@ interface Dependencies {
 
 /** Builds the answer to a write from the rows of its unit, or from the stored result of an idempotency key. */
 export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) {
-  const decode = rowDecoder(model) as (row: Row) => StoredRecord
+  const decode = createRowDecoder(model) as (row: Row) => StoredRecord
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */

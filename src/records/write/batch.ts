@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { Failure } from '../../errors.ts'
 import { type StoredResult, writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { forbidden, type Operation, scopeFor, type User } from '../../model/access.ts'
+import { forbiddenFailure, type Operation, scopeFor, type User } from '../../model/access.ts'
 import { createAjv } from '../../model/ajv.ts'
 import { explainData, invalidField } from '../../model/explain.ts'
 import type { Model, Models } from '../../model/model.ts'
@@ -151,7 +151,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
     const { kind, name } = operationKind(operation)
     const model = models.get(name)
     if (!model) throw missingModel(name, user)
-    if (scopeFor(model, kind, user) === 'none') throw forbidden(model, kind)
+    if (scopeFor(model, kind, user) === 'none') throw forbiddenFailure(model, kind)
     return model
   }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/is-object.ts'
-import { invalid } from '../../model/explain.ts'
+import { invalidFields } from '../../model/explain.ts'
 import { type Field, MAX_LINKS } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 
@@ -44,7 +44,7 @@ export function parseLinksChange({ name }: Field, given: object): LinksChange {
   const change = { add, remove } as LinksChange
   const both = Object.keys(errors).length === 0 ? change.add.find((id) => change.remove.includes(id)) : undefined
   if (both !== undefined) errors[name] = `${both} is to be added and to be removed`
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  if (Object.keys(errors).length > 0) throw invalidFields(errors)
   return change
 }
 
@@ -74,5 +74,5 @@ export function requireBounds(fields: Field[], current: Row, sent: Row): void {
     if (count < minItems) errors[field.name] = `must NOT have fewer than ${minItems} items`
     if (count > maxItems) errors[field.name] = `must NOT have more than ${maxItems} items`
   }
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  if (Object.keys(errors).length > 0) throw invalidFields(errors)
 }

@@ -132,7 +132,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
     for (const name of ['id', 'version'])
       if (!Number.isSafeInteger(data[name])) throw invalidField(name, 'must be that of the record, as a whole number')
     const records = collections.get(target) as Records
-    const refersTo = await records.referenceOf(data.id as number, data.version as number, inverse.field, caller)
+    const refersTo = await records.readReference(data.id as number, data.version as number, inverse.field, caller)
     if (refersTo !== id) throw invalidField('id', `is not one of this record's ${inverse.name}`)
   }
 

@@ -3,7 +3,7 @@ import { NEW_ID, stateStorage, statesWithin } from '../../filters/states-within-
 import type { User } from '../../model/access.ts'
 import { type Model, tableName, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
-import { rowDecoder } from '../../tables/columns.ts'
+import { createRowDecoder } from '../../tables/columns.ts'
 import { createComputer } from '../../tables/computed.ts'
 import { is } from '../../tables/condition.ts'
 import { recordRead } from '../../tables/shape.ts'
@@ -18,7 +18,7 @@ import { isLinksChange } from './links.ts'
 export function createRefusedReachCheck(context: RecordsContext, model: Model) {
   const { storage, access, findSeconds } = context
   const unrestricted = unrestrictedModel(model)
-  const decode = rowDecoder(unrestricted)
+  const decode = createRowDecoder(unrestricted)
   const computed = createComputer(storage, unrestricted)
   const shown = visibleFields(unrestricted).map(({ name }) => name)
 

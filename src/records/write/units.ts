@@ -14,7 +14,7 @@ import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
-import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
+import { createStatementCache, placeholder, reachValues } from '../find/cached-statements.ts'
 import { isLinksChange, linkBounds } from './links.ts'
 import { mergeCheckQuery } from './merge.ts'
 import { createOrderKeys } from './order-keys.ts'
@@ -49,7 +49,7 @@ interface Recreated {
 /** Builds the units of work that write the records of one model. */
 export function createUnitBuilder({ storage: { db }, access }: RecordsContext, model: Model) {
   const table = tableName(model)
-  const prepared = cachedStatements<BoundValues>()
+  const cachedStatement = createStatementCache<BoundValues>()
   const unrestricted = unrestrictedModel(model)
   const stored = unrestricted.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
@@ -118,7 +118,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   }
 
   const insert = (cacheKey: string, values: Row, unlessThere = false): Step => ({
-    ...prepared(cacheKey, { id: 0, values: orderKeys.addTo(values), reach: NO_REACH }, () =>
+    ...cachedStatement(cacheKey, { id: 0, values: orderKeys.addTo(values), reach: NO_REACH }, () =>
       db
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
@@ -142,7 +142,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const names = Object.keys(values).filter(
       (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
     )
-    const mergeCheck = prepared(
+    const mergeCheck = cachedStatement(
       `merge ${reach.sqlKey} ${reads.sqlKey} ${names}`,
       { id, version, values, reach, reads },
       () => {
@@ -174,7 +174,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     if (isUsual) usual.add(set)
     // A change of links is a statement of its own: there are few of them.
     const columnSet = isUsual || changed.length > 0 ? set : 'any'
-    const statement = prepared(`update ${reach.sqlKey} ${columnSet}`, { id, version, values, reach }, () =>
+    const statement = cachedStatement(`update ${reach.sqlKey} ${columnSet}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
         .set({ ...(columnSet === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
@@ -202,15 +202,19 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const reach = given.scope === 'some' ? given : FULL_REACH
     const reads = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some' && reads.scope !== 'some') return []
-    const statement = prepared(`reach check ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
-      const mayRead = sql`CASE WHEN ${withReachByIndex(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
-      const where = withReachByIndex(reach, REACH, is`"id" = ${ID}`)
-      // A later change of the same batch may have deleted it.
-      const isAway = sql`NOT EXISTS (SELECT 1 FROM ${sql.table(table)} WHERE ${is`"id" = ${ID}`})`
-      const text = sql`SELECT ${mayRead} FROM ${sql.table(table)} WHERE ${where}
+    const statement = cachedStatement(
+      `reach check ${reach.sqlKey} ${reads.sqlKey}`,
+      { id, values: {}, reach, reads },
+      () => {
+        const mayRead = sql`CASE WHEN ${withReachByIndex(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
+        const where = withReachByIndex(reach, REACH, is`"id" = ${ID}`)
+        // A later change of the same batch may have deleted it.
+        const isAway = sql`NOT EXISTS (SELECT 1 FROM ${sql.table(table)} WHERE ${is`"id" = ${ID}`})`
+        const text = sql`SELECT ${mayRead} FROM ${sql.table(table)} WHERE ${where}
         UNION ALL SELECT 0 WHERE ${isAway}`
-      return { compile: () => text.compile(db) }
-    })
+        return { compile: () => text.compile(db) }
+      },
+    )
     return [{ ...statement, must: true, isReachCheck: true }]
   }
 
@@ -224,7 +228,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   function remove(id: number, version: number | undefined, user: User): Unit {
     const reach = access.reachFor(model, 'delete', user)
     const isTarget = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
-    const statement = prepared(
+    const statement = cachedStatement(
       `delete ${reach.sqlKey} ${version === undefined}`,
       { id, version, values: {}, reach },
       () =>

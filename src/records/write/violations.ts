@@ -8,17 +8,17 @@ import { is } from '../../tables/condition.ts'
 import { hasIndexName, indexKeys, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
 import type { RecordsContext } from '../context.ts'
-import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
+import { createStatementCache, placeholder, reachValues } from '../find/cached-statements.ts'
 import { idsIn, isLinksChange } from './links.ts'
 
-type CheckContext = RecordsContext & { statements: ReturnType<typeof cachedStatements<BoundValues>> }
+type CheckContext = RecordsContext & { cachedStatement: ReturnType<typeof createStatementCache<BoundValues>> }
 
 /** Whether a record exists does not depend on the shape of its table. */
 const ofRecords = (statement: Statement): Statement => ({ ...statement, readsRecords: true })
 
 /** Checks of the references and unique values of one model's records. */
 export function createViolationChecks(context: RecordsContext, model: Model) {
-  const checking: CheckContext = { ...context, statements: cachedStatements<BoundValues>(ofRecords) }
+  const checking: CheckContext = { ...context, cachedStatement: createStatementCache<BoundValues>(ofRecords) }
   return {
     explainViolation: (fault: StorageFault, user: User, written: Row | number) =>
       explainViolation(fault, checking, model, user, written),
@@ -139,7 +139,7 @@ async function refuseUnreachable(
   current?: number,
 ): Promise<void> {
   const { models, access } = context
-  const asked: Referring[] = []
+  const references: Referring[] = []
   for (const reference of referencesIn(model, written)) {
     if (access.reachFor(models.get(reference.model) as Model, 'read', user).scope === 'all') continue
     // Ids of `add` are all checked as new ones, also those that are in the field already.
@@ -147,9 +147,11 @@ async function refuseUnreachable(
     // A user who may not read the field could find out by trying which ids it has.
     const isKnown = current !== undefined && !isAdded && !reference.field.writeOnly
     const known = !isKnown ? [] : await refersAlready(context, model, current, reference, user)
-    asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
+    references.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
-  const missing = await missingAmong(context, asked, (name) => access.reachFor(models.get(name) as Model, 'read', user))
+  const missing = await missingAmong(context, references, (name) =>
+    access.reachFor(models.get(name) as Model, 'read', user),
+  )
   if (missing) throw missing
 }
 
@@ -193,9 +195,9 @@ interface BoundValues {
 
 /** Whether a record within reach refers to another one by a field. */
 async function refersTo(context: CheckContext, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
-  const { storage, statements } = context
+  const { storage, cachedStatement } = context
   const given = { id, ids: [], reach }
-  const statement = statements(`${model.name} ${reach.sqlKey} refers ${field.name}`, given, () =>
+  const statement = cachedStatement(`${model.name} ${reach.sqlKey} refers ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
@@ -206,10 +208,10 @@ async function refersTo(context: CheckContext, model: Model, reach: Reach, field
 }
 
 /** Those of some records that exist within reach. */
-async function findExistingIds({ storage, statements }: CheckContext, model: Model, reach: Reach, ids: number[]) {
+async function findExistingIds({ storage, cachedStatement }: CheckContext, model: Model, reach: Reach, ids: number[]) {
   const given = { id: 0, ids, reach }
   const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.jsonEach(IDS)} AS wanted)`
-  const statement = statements(`${model.name} ${reach.sqlKey} ids`, given, () =>
+  const statement = cachedStatement(`${model.name} ${reach.sqlKey} ids`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
@@ -220,14 +222,14 @@ async function findExistingIds({ storage, statements }: CheckContext, model: Mod
 
 /** The stored references of a record within reach, in one field. */
 async function storedValue(
-  { storage, statements }: CheckContext,
+  { storage, cachedStatement }: CheckContext,
   model: Model,
   field: Field,
   id: number,
   reach: Reach,
 ) {
   const given = { id, ids: [], reach }
-  const statement = statements(`${model.name} ${reach.sqlKey} value ${field.name}`, given, () =>
+  const statement = cachedStatement(`${model.name} ${reach.sqlKey} value ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select(field.name)

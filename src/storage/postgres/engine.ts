@@ -105,8 +105,8 @@ class PostgresStorage implements Storage {
       events.onCommit?.(units, milliseconds)
     })
     this.#searches = new Searches(() => new PostgresSearcher(url), QUICK, SLOW)
-    this.#rowStreams = new RowStreams((way) =>
-      startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }),
+    this.#rowStreams = new RowStreams((task) =>
+      startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...task }),
     )
     this.#jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
     this.db = createKyselyDatabase(

@@ -1,8 +1,8 @@
 import type { Row, Statement, Step } from '../storage.ts'
 import { CHECK_CONSTRAINTS, DEFER_CONSTRAINTS, lockRow } from './transaction.ts'
 
-/** Statements of one pipeline: those before all steps, then each step with the statements that it needs around it. */
-export class Script {
+/** The statements of one pipeline: those before all steps, then each step with the statements that it needs around it. */
+export class Pipeline {
   readonly statements: Statement[]
   /** index of each step's statement, and of the end of its surrounding statements */
   readonly #steps: { at: number; end: number }[] = []

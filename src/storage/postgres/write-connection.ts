@@ -3,7 +3,7 @@ import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, isTableLocked, toFault } from './faults.ts'
-import { Script } from './script.ts'
+import { Pipeline } from './script.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
   BEGIN,
@@ -93,7 +93,7 @@ export class WriteConnection {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
-    const script = new Script([
+    const pipeline = new Pipeline([
       ...begin,
       ...[...shapes.values()].map(([table, shape]) => requireShapeStatement(table, shape)),
     ])
@@ -101,13 +101,13 @@ export class WriteConnection {
     for (const unit of units) {
       const { by = null, as = null } = unit
       const actor = JSON.stringify([by, as])
-      if (actor !== acting) script.statements.push(setActor(unit))
+      if (actor !== acting) pipeline.statements.push(setActor(unit))
       acting = actor
-      script.add(unit.steps[0] as Step)
+      pipeline.add(unit.steps[0] as Step)
     }
-    script.statements.push(COMMIT)
-    const { results, error } = await connection.runAll(script.statements)
-    const returned = script.rowsOf(results)
+    pipeline.statements.push(COMMIT)
+    const { results, error } = await connection.runAll(pipeline.statements)
+    const returned = pipeline.rowsOf(results)
     if (error) {
       await this.#rollBack(connection, error)
       if (!isRejectedByServer(error)) throw error
@@ -115,7 +115,7 @@ export class WriteConnection {
         const [lockedTable] = [...shapes.values()][results.length - begin.length] as [string, string]
         return { lockedTable, error }
       }
-      const isOfOne = !script.isBefore(results.length) && returned.length < units.length
+      const isOfOne = !pipeline.isBefore(results.length) && returned.length < units.length
       return { failed: isOfOne ? returned.length : undefined, error }
     }
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
@@ -163,21 +163,21 @@ export class WriteConnection {
   /** Executes the steps. Consecutive steps that do not refer to each other's results are sent in one pipeline. */
   async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], maxBytes: number) {
     let left = maxBytes
-    for (let script = new Script(before); results.length < steps.length; script = new Script()) {
+    for (let pipeline = new Pipeline(before); results.length < steps.length; pipeline = new Pipeline()) {
       const from = results.length
       const isReady = (step: Step, nth: number) => nth === from || !step.parameters.some(isStepRef)
       const to = steps.findIndex((step, nth) => nth >= from && !isReady(step, nth))
-      for (const step of steps.slice(from, to < 0 ? undefined : to)) script.add(resolveRefs(step, results))
-      const answered = await connection.runAll(script.statements)
-      for (const rows of script.rowsOf(answered.results)) {
+      for (const step of steps.slice(from, to < 0 ? undefined : to)) pipeline.add(resolveRefs(step, results))
+      const answered = await connection.runAll(pipeline.statements)
+      for (const rows of pipeline.rowsOf(answered.results)) {
         const step = results.length
-        if ((steps[step] as Step).must && rows.length === 0) throw missed(step)
+        if ((steps[step] as Step).must && rows.length === 0) throw missedStepFault(step)
         for (const row of rows) left -= rowBytes(row)
         if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step })
         results.push(rows)
       }
       if (answered.error)
-        throw script.isBefore(answered.results.length) ? answered.error : atStep(answered.error, results.length)
+        throw pipeline.isBefore(answered.results.length) ? answered.error : atStep(answered.error, results.length)
     }
   }
 
@@ -211,7 +211,7 @@ export class WriteConnection {
   }
 }
 
-const missed = (step: number) => new StorageFault('no-row', 'A step has found nothing.', { step })
+const missedStepFault = (step: number) => new StorageFault('no-row', 'A step has found nothing.', { step })
 
 const commitUnknownFault = (error: unknown) =>
   new StorageFault(

@@ -3,7 +3,7 @@ import { type Row, type StorageEvents, StorageFault, type Unit } from '../storag
 import { isPlain, type UnitResult, WriteConnection } from './write-connection.ts'
 
 /** Maximum number of units that share a transaction. */
-const MAX_GROUP = 64
+const MAX_GROUP_UNITS = 64
 const CONNECTIONS = 2
 /** When a unit whose table is being changed is tried again. */
 const LOCKED_AGAIN_MS = 50
@@ -96,7 +96,7 @@ export class WriteQueue {
   /** The next units to write; the kinds take turns. */
   #nextGroup(): PendingUnit[] {
     if (this.#pending.countOfKind(other(this.#turn)) > 0) this.#turn = other(this.#turn)
-    const maxUnits = this.#turn === 'alone' ? 1 : MAX_GROUP
+    const maxUnits = this.#turn === 'alone' ? 1 : MAX_GROUP_UNITS
     const group: PendingUnit[] = []
     let characters = 0
     while (group.length < maxUnits && characters < MAX_GROUP_CHARACTERS) {

@@ -41,7 +41,7 @@ export function runBackup(
   return backupDatabase(file, target, onProgress)
 }
 
-const damaged = (message: string) => new StorageFault('damaged', message)
+const damagedFault = (message: string) => new StorageFault('damaged', message)
 
 /** Throws if a file is not a complete and intact database of Dossier. */
 export function checkCopy(file: string): void {
@@ -51,10 +51,10 @@ export function checkCopy(file: string): void {
     const users = copy.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dossier_users'").get()
     if (!users) throw new Error(`${file} is no database of Dossier`)
     const found = copy.pragma('integrity_check', { simple: true })
-    if (found !== 'ok') throw damaged(`${file} is damaged: ${found}`)
+    if (found !== 'ok') throw damagedFault(`${file} is damaged: ${found}`)
     const references = copy.pragma('foreign_key_check') as { table: string }[]
     const dangling = references.filter(({ table }) => !table.startsWith(DRAFT_PREFIX))
-    if (dangling.length > 0) throw damaged(`${file} is damaged: ${dangling.length} references lead nowhere.`)
+    if (dangling.length > 0) throw damagedFault(`${file} is damaged: ${dangling.length} references lead nowhere.`)
   } finally {
     copy.close()
   }

@@ -50,7 +50,7 @@ export class Checkpointer {
   }
 
   /** Takes the current size of the log, and starts a checkpoint if it is too large. */
-  logSize(bytes: number): void {
+  checkLogSize(bytes: number): void {
     if (bytes <= this.#maxBytes || this.#isRunning || performance.now() < this.#notBefore) return
     this.#isRunning = true
     void this.#run(bytes)

@@ -50,15 +50,15 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   if ('error' in answer) throw deserializeError(answer.error)
   const reader = new Reader(openReader(file), commits)
   const searches = new Searches((onDeath) => new SearchThreadHandle(file, onDeath))
-  const rowStreams = new RowStreams((way) =>
-    startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }),
+  const rowStreams = new RowStreams((task) =>
+    startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...task }),
   )
   const jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
   const writeQueue = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
     // Before the units are answered, so that a client's next read sees its own write.
     reader.endSnapshot()
     events.onCommit?.(units, milliseconds)
-    checkpointer.logSize(logBytes)
+    checkpointer.checkLogSize(logBytes)
   })
   const copyLog = () => jobPool.run(CHECKPOINT, { file })
   const truncateLog = () => writeQueue.truncateLog()

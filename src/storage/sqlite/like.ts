@@ -12,7 +12,7 @@ export const LONG = 1000
  * character literal. SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This
  * one can, because `checkAbort` throws, and its time grows at most with the text's length times the pattern's.
  */
-export function likeMatcher(pattern: string, checkAbort: () => void, foldText = fold): (text: string) => boolean {
+export function createLikeMatcher(pattern: string, checkAbort: () => void, foldText = fold): (text: string) => boolean {
   const pieces = splitAtPercent(pattern)
   const [first, ...others] = pieces.map(patternSource) as [string, ...string[]]
   const last = others.pop()
@@ -58,7 +58,7 @@ const MAX_PATTERNS = 200
 export function defineLike(sqlite: Sqlite): void {
   const matchers = new Memo<(text: string) => boolean>(MAX_PATTERNS)
   sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) => {
-    const matches = matchers.getOrCompute(pattern as string, (folded) => likeMatcher(folded, () => {}))
+    const matches = matchers.getOrCompute(pattern as string, (folded) => createLikeMatcher(folded, () => {}))
     return text === null ? null : Number(matches(String(text)))
   })
 }

@@ -23,7 +23,7 @@ export class Reader {
   #since = 0
   /** whether a read transaction is open */
   #isInSnapshot = false
-  #isHeld = false
+  #isKept = false
   #snapshot = 0
   #schema = -1
   #shapes = new Map<unknown, unknown>()
@@ -83,7 +83,7 @@ export class Reader {
   }
 
   endSnapshot(): void {
-    if (!this.#isInSnapshot || this.#isHeld) return
+    if (!this.#isInSnapshot || this.#isKept) return
     this.#isInSnapshot = false
     try {
       endRead(this.#sqlite)
@@ -95,11 +95,11 @@ export class Reader {
   /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
   keepSnapshot(): void {
     this.#ensureSnapshot()
-    this.#isHeld = true
+    this.#isKept = true
   }
 
   releaseSnapshot(): void {
-    this.#isHeld = false
+    this.#isKept = false
     this.endSnapshot()
   }
 
@@ -126,7 +126,7 @@ export class Reader {
   }
 
   #ensureSnapshot() {
-    if (this.#isHeld) return
+    if (this.#isKept) return
     const now = performance.now()
     // Read before the snapshot begins: a commit in between only makes the next read begin another one.
     const commit = Atomics.load(this.#commits, 0)

@@ -6,7 +6,7 @@ import { nameRank } from '../../lib/search-words.ts'
 import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelledFault, type Row, type SearchResult, StorageFault, staleFault } from '../storage.ts'
-import { LONG, likeMatcher } from './like.ts'
+import { createLikeMatcher, LONG } from './like.ts'
 import { endRead, Statements } from './statements.ts'
 
 /** Long texts that are kept folded. */
@@ -92,7 +92,7 @@ export class Search {
   #matcherOf(pattern: string): (text: string) => boolean {
     let matches = this.#matchers.get(pattern)
     if (!matches) {
-      matches = likeMatcher(
+      matches = createLikeMatcher(
         pattern,
         () => this.#throwIfEnded(),
         (text) => this.#fold(text),

@@ -10,7 +10,7 @@ import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
 
 /** Steps per group, about: a unit is never split. Their rows may be large, and the whole group waits for them. */
-const MAX_GROUP = 128
+const MAX_GROUP_STEPS = 128
 /** Characters per group, about: the writer takes some twenty milliseconds for a million. */
 const MAX_GROUP_CHARACTERS = 1_000_000
 /** A unit with more characters gets a group of its own; groups of small units and large units take turns. */
@@ -156,7 +156,7 @@ export class WriteQueue {
     const group: PendingUnit[] = []
     let steps = 0
     let characters = 0
-    while (steps < MAX_GROUP && characters < MAX_GROUP_CHARACTERS) {
+    while (steps < MAX_GROUP_STEPS && characters < MAX_GROUP_CHARACTERS) {
       const one = this.#pending.next('small')
       if (!one) break
       steps += one.unit.steps.length

@@ -17,7 +17,7 @@ import { createLinkTable, fillLinks } from '../links.ts'
 import { fillKeys } from '../order-columns.ts'
 import { planTable, type TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
-import { type Selection, storedRows } from '../stored-rows.ts'
+import { type RowSelection, storedRows } from '../stored-rows.ts'
 import { cannotConvert } from '../verify.ts'
 import { createMarkTriggers, draftLinkName, draftName, dropMarkTriggers } from './change-marks.ts'
 import { placeholderParent } from './parent-names.ts'
@@ -169,7 +169,7 @@ async function filledSoFar(db: Database, { model, token }: Draft): Promise<numbe
 export const draftOutdatedFault = (message: string) => new StorageFault('stale', message)
 
 /** Copies the selected records, converts values where types have changed, and fills what is derived from them. */
-async function copySelected(db: Database, draft: Draft, selection: Selection): Promise<void> {
+async function copySelected(db: Database, draft: Draft, selection: RowSelection): Promise<void> {
   if (draft.rebuild.sources.every(isPlain)) await copyPlain(db, draft, selection)
   else await copyConverted(db, draft, selection)
   await fillDerived(db, draft, selection)
@@ -199,13 +199,13 @@ function insertStart(draft: Draft): string {
 
 const oldTable = (model: Model) => `${quote(tableName(model))} AS old`
 
-async function copyPlain(db: Database, draft: Draft, { after, condition }: Selection): Promise<void> {
+async function copyPlain(db: Database, draft: Draft, { after, condition }: RowSelection): Promise<void> {
   const copy = `${insertStart(draft)} FROM ${oldTable(draft.model)}`
   await sql`${sql.raw(copy)} WHERE "id" > ${after} AND ${condition}`.execute(db)
 }
 
 /** One statement inserts a thousand records; a statement per record would take twenty times as long. */
-async function copyConverted(db: Database, draft: Draft, selection: Selection): Promise<void> {
+async function copyConverted(db: Database, draft: Draft, selection: RowSelection): Promise<void> {
   const { model, rebuild } = draft
   const { jsonEach, jsonItem } = db.dialect
   const insert = insertStart(draft)
@@ -223,7 +223,7 @@ async function copyConverted(db: Database, draft: Draft, selection: Selection): 
 }
 
 /** Fills order keys and link tables of the copied records. */
-async function fillDerived(db: Database, { model, rebuild }: Draft, { after, condition }: Selection): Promise<void> {
+async function fillDerived(db: Database, { model, rebuild }: Draft, { after, condition }: RowSelection): Promise<void> {
   const selected = sql`"id" > ${after} AND ${condition}`
   await fillKeys(db, model, draftName(model), selected)
   for (const field of rebuild.linked)
