@@ -99,7 +99,7 @@ export const PARTS = [
   'page/table',
   'page/summary',
   'page/table-groups',
-  'http/writes',
+  'http/may-write-to',
   'people/password-queue',
   'tables/ddl',
   'storage/database',

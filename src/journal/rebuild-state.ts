@@ -1,8 +1,8 @@
 import { yieldToOthers } from '../lib/yielder.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault } from '../storage/storage.ts'
+import { type BackupRestores, readBackupRestores } from './backup-restores.ts'
 import { ENTRY_COLUMNS, type Entry, FROM_RECORD_CHANGES } from './entry.ts'
-import { type BackupRestores, readBackupRestores } from './restores.ts'
 
 /** A position right after a change, and the record's version at that time. */
 export interface JournalPosition {

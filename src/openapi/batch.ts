@@ -3,7 +3,7 @@ import type { Operation } from '../model/access.ts'
 import type { JsonSchema } from '../model/model.ts'
 import { VERSION } from '../model/write-schemas.ts'
 import { BatchPreview, MAX_OPERATIONS } from '../requests/batch-schemas.ts'
-import { componentsNamed, ownName } from './names.ts'
+import { componentsNamed, ownName } from './component-names.ts'
 import { componentRef } from './refs.ts'
 import { DeletePreviewSchema, type DescribedModels, type RouteDocs } from './schemas.ts'
 

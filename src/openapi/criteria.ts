@@ -11,7 +11,7 @@ import {
 import { ID_OPERATORS } from '../requests/comparison.ts'
 import { BODY_OPERATORS } from '../requests/operators.ts'
 import { MAX_CRITERIA, MAX_VALUES } from '../requests/query.ts'
-import { componentsNamed } from './names.ts'
+import { componentsNamed } from './component-names.ts'
 import { componentRef } from './refs.ts'
 
 /** Schemas of the criteria of a search: the names of the model's fields, with the operators that fit their types. */

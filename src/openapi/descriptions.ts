@@ -1,5 +1,5 @@
 import type { Model } from '../model/model.ts'
-import { componentName } from './names.ts'
+import { componentName } from './component-names.ts'
 
 /** Descriptions in the OpenAPI document of the operations that every model has. */
 

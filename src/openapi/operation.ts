@@ -2,7 +2,7 @@ import { FailureSchema, failure, PROBLEM_TYPE, ProblemSchema } from '../envelope
 import { CODES, type Code, Failure } from '../errors.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import type { JsonSchema, Operation } from '../model/model.ts'
-import { componentName, componentsNamed, ownName } from './names.ts'
+import { componentName, componentsNamed, ownName } from './component-names.ts'
 import { componentRef } from './refs.ts'
 import type { DescribedModels, HeaderName, RouteDocs } from './schemas.ts'
 

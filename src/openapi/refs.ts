@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../model/model.ts'
-import { ownName } from './names.ts'
+import { ownName } from './component-names.ts'
 
 /** Marks that `documentPieces` turns into references. */
 

@@ -2,7 +2,7 @@ import { mapValues } from '../lib/map-values.ts'
 import { EVERYBODY } from '../model/access.ts'
 import { findFormat } from '../model/formats.ts'
 import type { Field, Inverse, JsonSchema, Model, Models, Reference } from '../model/model.ts'
-import { componentsNamed } from './names.ts'
+import { componentsNamed } from './component-names.ts'
 import { componentRef } from './refs.ts'
 
 /** Schemas of returned values. They have the types of the values that are sent, so what was read can be sent back. */

@@ -3,7 +3,7 @@ import { PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, type Models, type Operation, visibleFields } from '../model/model.ts'
 import { MERGE_PATCH } from '../requests/merge-patch.ts'
 import { SearchBodySchema } from '../requests/parameter-schemas.ts'
-import { componentsNamed } from './names.ts'
+import { componentsNamed } from './component-names.ts'
 import { component, componentRef } from './refs.ts'
 
 /** Schema for serialising records. All fields are optional, because `fields` selects them. */

@@ -1,7 +1,7 @@
 import { ADMIN, EVERYBODY } from '../model/access.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
 import { ID, VERSION } from '../model/write-schemas.ts'
-import { ownName } from './names.ts'
+import { ownName } from './component-names.ts'
 
 /** The answer for a written record that the user may not read. */
 export const STUB = {

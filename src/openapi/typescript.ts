@@ -1,7 +1,7 @@
 import type { JsonSchema, Model, Models } from '../model/model.ts'
 import { findParameters } from '../requests/parameter-schemas.ts'
+import { componentName, componentsNamed, ownName } from './component-names.ts'
 import { modelComponents } from './components.ts'
-import { componentName, componentsNamed, ownName } from './names.ts'
 
 /** TypeScript types of the models' records, for the client that the service gives out. */
 

@@ -1,7 +1,7 @@
 import { linkTable, type Model, tableName } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
-import { journalTriggerNames } from './journal.ts'
+import { journalTriggerNames } from './journal-triggers.ts'
 import { isLinkTable, linkTriggerNames } from './links.ts'
 import { orderTriggerNames } from './order-columns.ts'
 import { planTable, type TablePlan } from './plan.ts'

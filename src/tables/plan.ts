@@ -12,7 +12,7 @@ import {
   quote,
   storableLiteral,
 } from './ddl.ts'
-import { type HiddenColumn, journalTriggerNames } from './journal.ts'
+import { type HiddenColumn, journalTriggerNames } from './journal-triggers.ts'
 import { describeLinks, type LinkChanges, linkFields, planLinks } from './links.ts'
 import { fieldsWithKey, fillOrderColumns, planOrderColumns } from './order-columns.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'

@@ -2,7 +2,7 @@ import { fieldReference, linkTable, type Model, type Reference, tableName } from
 import type { Database, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
-import { type HiddenColumn, journalTriggers } from './journal.ts'
+import { type HiddenColumn, journalTriggers } from './journal-triggers.ts'
 import { linkTriggers } from './links.ts'
 import { orderTriggers } from './order-columns.ts'
 import { searchTriggers } from './search-index.ts'

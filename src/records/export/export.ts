@@ -10,7 +10,7 @@ import { selectedColumns } from '../find/expand.ts'
 import { orderBy, sortOrder } from '../find/order.ts'
 import { containsWords } from '../find/text-search.ts'
 import type { FormatInput } from './format.ts'
-import { namedReferences } from './names.ts'
+import { namedReferences } from './reference-names.ts'
 
 const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
   module: import.meta.resolve(name === 'xlsx' ? './format-sheet.ts' : './format.ts'),

@@ -5,7 +5,7 @@ import { toSerial } from '../../xlsx/serial-dates.ts'
 import { createWorkbook, type SheetCell } from '../../xlsx/write-workbook.ts'
 import { clearTitles, columnHeading, RECORD_ID } from '../headings.ts'
 import type { FormatInput } from './format.ts'
-import { nameColumn } from './names.ts'
+import { nameColumn } from './reference-names.ts'
 
 /** Digits that a spreadsheet keeps of a number. */
 const MAX_DIGITS = 15

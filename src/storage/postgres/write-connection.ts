@@ -3,7 +3,7 @@ import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, isTableLocked, toFault } from './faults.ts'
-import { Pipeline } from './script.ts'
+import { Pipeline } from './pipeline.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
   BEGIN,

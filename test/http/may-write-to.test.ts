@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import t from 'tap'
-import { mayWriteTo } from '../../src/http/writes.ts'
+import { mayWriteTo } from '../../src/http/may-write-to.ts'
 
 t.test('which requests may write to a model', async (t) => {
   const cases: [string, string, boolean][] = [
