@@ -14,7 +14,10 @@ interface Written {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The version of a record that `If-Match` names. What was done before is not compared with the record of now. */
+    /**
+     * The version of a record that `If-Match` names. For a repeated request (`Idempotency-Key`) the record is not read:
+     * it may have changed since.
+     */
     matchedVersion(id: number, records: Records): Promise<number | undefined>
   }
   interface FastifyReply {

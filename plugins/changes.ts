@@ -186,7 +186,10 @@ async function changes(app: FastifyInstance) {
   const positionIn = async ({ since }: QueryParameters) =>
     since === 'now' ? readNewest(storage) : parseWholeNumber({ since }, 'since', MAX_CHANGE)
 
-  /** Where the changes begin that a user sees with the rights of now, as far as none can come before them any more. */
+  /**
+   * The position before the first change that the user may see with the present rights, at most that of the newest
+   * settled change.
+   */
   const firstPosition = async ({ rightsSince = 0 }: User) => {
     const { oldest, newest } = await readBounds(storage)
     return Math.min(newest, Math.max(oldest - 1, rightsSince))

@@ -98,7 +98,7 @@ const refuseBody: preValidationHookHandler = ({ body, method }, _reply, done) =>
 function matches(pattern: string[], segments: string[]): boolean {
   return (
     pattern.length === segments.length &&
-    pattern.every((step, index) => step.startsWith(':') || step === segments[index])
+    pattern.every((part, index) => part.startsWith(':') || part === segments[index])
   )
 }
 

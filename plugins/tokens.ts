@@ -39,6 +39,7 @@ const Body = Type.Object(
 )
 const Id = { id: Type.Integer({ minimum: 1, description: 'Identifier of the token.' }) }
 
+/** One of the two sets of token routes: those of the user, and those of admins for any user. */
 interface TokenRoutes {
   prefix: string
   tag: string

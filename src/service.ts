@@ -163,7 +163,7 @@ export class Service {
     return this.#reloading
   }
 
-  /** Another node may have changed the tables: its models are served at once, not only when they are looked for. */
+  /** Reloads at once instead of at the next poll: another node may have changed the tables. */
   #reloadForOthers(): void {
     if (!this.storage.published || this.#isFollowing) return
     this.#isFollowing = true

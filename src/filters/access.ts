@@ -63,7 +63,10 @@ export function createAccess(models: Models, db: Database) {
   const forVisibleModels = (seen: Models) => ({
     models,
     reachFor,
-    /** The models on whose records it depends what a user finds: the followed ones, and those that their rules lead to. */
+    /**
+     * All models on whose records the result of a user's query depends: the model itself, those that filters and sorts
+     * follow, and those that the user's rules for them lead to.
+     */
     modelsBehind(model: Model, query: Parameters<typeof referencedModels>[0], user: User): Model[] {
       const followed = [model, ...referencedModels(query, seen)]
       return [...new Set(followed.flatMap((one) => [one, ...reachFor(one, 'read', user).models]))]

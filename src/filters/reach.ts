@@ -16,7 +16,7 @@ export interface Reach {
   searchCondition: Condition
   /** for statements that find a few records by an index. It names the table, which must have no alias */
   indexedCondition: Condition
-  /** what `bounded` binds, in order */
+  /** the values that `indexedCondition` binds, in order */
   values: unknown[]
   /** the rules with the user's values; a record has to meet one of them */
   filters: Filter[]

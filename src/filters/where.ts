@@ -25,8 +25,9 @@ export interface FilterContext {
   /** The records of another model that the filter may lead to. */
   follow(target: Model): Reach
   /**
-   * The table, as the statement names it, for each of whose records the related records are looked up. Without it, the
-   * related records are found first, and the statement is a search.
+   * Set if the statement looks up the related records of each of its rows, by a correlated EXISTS: then the name of its
+   * table. Without it, the related records are found first, by `IN (SELECT …)`. That may read many records, so the
+   * statement is a search.
    */
   outer?: Outer | undefined
   /** whether the statement is a search, and has to end when it takes too long, although `outer` is set */
@@ -121,7 +122,7 @@ function lookupContext(
   return { ...context, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
 }
 
-/** A search asks whether it may go on while it looks at more related records than these. */
+/** Up to so many related records of a record are looked up without a check for an abort in between. */
 const FEW = 1000
 
 /** Records that lead to at least so many others. No more than these are looked up. */

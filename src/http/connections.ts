@@ -20,8 +20,9 @@ interface Connection {
 
 /** Callbacks of `Connections`. */
 export interface ConnectionCallbacks {
-  /** starts the next request of a connection, after the previous one was answered */
+  /** Queues the next request of a connection, when the response before it is closed. */
   onNextRequest(exchange: HttpExchange): void
+  /** The response is closed: it was answered, or its client has disconnected. */
   onResponseClosed(exchange: HttpExchange): void
   /** whether the body of a request may take UPLOAD_MS longer than others */
   isStreamed(request: IncomingMessage): boolean

@@ -90,14 +90,17 @@ export class IdempotentRequest {
     }
   }
 
-  /** Runs what comes before the write. If it fails because another process has executed the request, runs it again. */
-  async beforeWrite<Result>(step: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs the work that comes before the write, such as reading the record. If it fails because another process has
+   * executed the request, runs it again: now it sees the stored result.
+   */
+  async beforeWrite<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      return await step()
+      return await work()
     } catch (error) {
       if (!this.stored) await this.#loadStored()
       if (!this.stored) throw error
-      return step()
+      return work()
     }
   }
 
@@ -120,11 +123,11 @@ export class IdempotentRequest {
   }
 }
 
-/** Runs what comes before the write of a request: see `IdempotentRequest.prepare`. */
+/** Runs the work that comes before the write of a request: see `IdempotentRequest.beforeWrite`. */
 export const runBeforeWrite = <Result>(
   request: IdempotentRequest | undefined,
-  step: () => Promise<Result>,
-): Promise<Result> => (request ? request.beforeWrite(step) : step())
+  work: () => Promise<Result>,
+): Promise<Result> => (request ? request.beforeWrite(work) : work())
 
 /** Writes a unit, idempotently if the request has a key. */
 export const writeIdempotent = (

@@ -131,8 +131,8 @@ const LOCK_PAUSE_MS = 250
 const FOLDER = ''
 
 /**
- * Saves a model while no other node writes to a models folder: it may be the same one. `writing` may keep the key of the
- * request together with the end of the lock.
+ * Saves a model while no other node writes to a models folder: it may be the same one. `writing` is the
+ * storage through which the end of the lock is written; it may add the request's idempotency key to that unit.
  */
 export async function saveLocked<Result>(
   storage: WriteStorage,

@@ -23,7 +23,7 @@ export type Attributes = Record<string, AttributeValue>
 export const hasSameRights = (now: User | undefined, then: User): boolean =>
   now !== undefined && rightsKey(now) === rightsKey(then)
 
-/** Stands in the journal for a model: its entries say that the rights of the user in `createdBy` have changed. */
+/** Model name of the journal entries that record a change of a user's rights; their `createdBy` is the user. */
 export const RIGHTS_MODEL = 'dossier.rights'
 
 /** Text that is equal for equal roles and attributes. */

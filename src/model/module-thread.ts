@@ -27,7 +27,7 @@ const { stringify } = JSON
 const isLocal = (url: string) => url.startsWith('file:') && !url.includes('/node_modules/')
 
 const resolve: ResolveHookSync = (specifier, context, next) => {
-  // From here, because a models folder may be anywhere, without a node_modules nearby.
+  // TypeBox is resolved from this file: a models folder may be anywhere, without a node_modules nearby.
   if (specifier.startsWith('@sinclair/typebox')) return next(specifier, { ...context, parentURL: import.meta.url })
   const found = next(specifier, context)
   const importer = context.parentURL as string

@@ -25,7 +25,7 @@ const object = (properties: Record<string, JsonSchema>, required: string[]): Jso
 })
 const text = (values: string[]): JsonSchema => ({ type: 'string', enum: values })
 
-/** Words of the operators that take such values. Only `between` takes a second one, `value2`. */
+/** Names of the operators that take such values. Only `between` takes a second one, `value2`. */
 const operatorNames = (...takes: string[]) =>
   [...BODY_OPERATORS].filter(([, { operator }]) => takes.includes(operator.takes)).map(([name]) => name)
 

@@ -16,7 +16,7 @@ export interface GroupKey {
   /** name in the answer: the path as it was given */
   name: string
   through: Field[]
-  /** of an array, a field as its items are */
+  /** the field; for an array, a field with the type of its items */
   field: Field
   /** the array whose items are grouped by: a record counts in the group of each of them */
   array?: Field | undefined

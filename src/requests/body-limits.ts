@@ -38,7 +38,10 @@ export class BodyLimits {
   readonly #share: number
   #total = 0
 
-  /** `share`: part of the limits for small bodies of users that this thread may use. One thread reads all others. */
+  /**
+   * `share`: part of the limits for small bodies of users that this thread may use. Large bodies and those without a
+   * login are read by the main thread alone, so their limits are not divided.
+   */
   constructor(bodyLimit: number, share = 1) {
     this.#share = share
     this.#received = new FairLimiter({

@@ -69,6 +69,7 @@ export interface QueryContext {
 
 export const DEFAULT_LIMIT = 40
 export const MAX_LIMIT = 500
+/** References and inverse fields that a path may follow. */
 export const MAX_PATH_RELATIONS = 3
 /** Paths in `expand`; each needs its own statement. */
 export const MAX_EXPAND = 30

@@ -140,7 +140,7 @@ export class ServingThreads {
     for (const thread of this.#serving) thread.send(order)
   }
 
-  /** A thread that dies meanwhile has nothing left to do. */
+  /** Waits for all answers. A thread that dies before it answers has no requests left, so its rejection is ignored. */
   #all(request: ThreadRequest): Promise<PromiseSettledResult<unknown>[]> {
     return Promise.allSettled([...this.#serving].map((thread) => thread.call(request)))
   }

@@ -17,9 +17,9 @@ const pageFile = (name: string, type: string, bytes: Uint8Array): PageFile => ({
 })
 
 /**
- * Lets the modules that are imported later import the first one as well. Then all that it needs at once becomes one file;
- * otherwise there would be one for each combination of later modules that need the same. The texts of a language are what
- * the first module waits for: it would wait for itself.
+ * Makes every module that is imported dynamically import the entry as well. So all that the entry needs stays in one file,
+ * instead of a chunk for each combination of dynamic imports. Imports made in `language/` are left out: the entry awaits
+ * them, and would wait for itself.
  */
 const joinFirst = (first: string): Plugin => ({
   name: 'join-first',

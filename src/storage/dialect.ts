@@ -23,11 +23,11 @@ export interface Dialect {
 
   /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
-  /** A value as `orderKey` of its column is: made by the same function. */
+  /** SQL for the order key of a bound text, to be compared with `TableDialect.orderKey` of a column. */
   orderValue(text: string): RawBuilder<unknown>
   /**
-   * Whether one of some texts contains a folded word when it is folded: conditions of which one has to hold, in the order in
-   * which they are best checked. Folding a text is the slowest part.
+   * Conditions for "one of these texts contains the word": at least one of them has to hold. The word is folded, the texts
+   * are not. Cheap conditions come first, because folding a text is the slowest part.
    */
   contains(texts: RawBuilder<unknown>[], word: string): RawBuilder<unknown>[]
   /** `nameRank` of a name, which may be null, and a folded text. */

@@ -76,7 +76,7 @@ export class PendingUnits {
     return new Promise((resolve, reject) => this.#enqueue({ unit, size, since: performance.now(), resolve, reject }))
   }
 
-  /** Adds a unit that `next` has returned once more: it could not be written now. It is rejected if it is too late. */
+  /** Puts back a unit that `next` has returned, because its table is locked now; rejects it if it has waited for too long. */
   addAgain(pending: PendingUnit): void {
     if (pending.since <= performance.now() - this.#waitTimeoutMs) pending.reject(busyTooLong())
     else this.#enqueue(pending)

@@ -167,7 +167,7 @@ export interface StorageStats {
 
 /** Callbacks for commits and for background work. */
 export interface StorageEvents {
-  /** Called after every commit, with the number of units that shared it and its duration. */
+  /** Called after every group of units, written or not. `milliseconds`: of its commit (SQLite), of the group (PostgreSQL). */
   onCommit?(units: number, milliseconds: number): void
   /** Called when background work has failed, which is retried later. `what` names the work. */
   onError?(what: string, error: unknown): void

@@ -25,10 +25,10 @@ import { execute } from './execute.ts'
  */
 export const searchIndexName = (table: string) => `dossier_search__${table}__fts`
 
-/** Changes when the same texts make up other entries. */
+/** Raised when other entries are made of the same texts. */
 const WORDS_VERSION = 2
 
-/** Changes whenever the texts in the index would be others. */
+/** Hash that differs whenever the index would be another: by other fields, another folding, or another form of entries. */
 export function searchDefinition(model: Model, dialect: TableDialect): string {
   const known = definitions.get(model)
   if (known !== undefined) return known

@@ -7,9 +7,9 @@ import { CREATE_TRIGRAMS, trigramInput } from '../tables/trigram-index.ts'
 import { repeat } from './repeat.ts'
 
 const POLL_MS = 1000
-/** Ids from which a table is worth an index: up to there a search reads all records as fast. */
+/** A table gets an index when its highest id exceeds this: a search reads smaller tables as fast without one. */
 export const WORTH_AN_INDEX = 5000
-/** Writes within a second from which there is a load. */
+/** More units written since the last round than these count as load. */
 const LOAD = 20
 /** How long a portion may take, and the pause after it as a multiple of that: under a load a fourteenth of the time is taken. */
 const LOADED_PACE = { ms: 10, pause: 13 }
@@ -51,7 +51,7 @@ export function maintainSearchIndexes(
     // Another process may be changing tables, or creating the same index.
     if (!isOver() && !isFault(error, 'busy')) onError(`filling the index for text searches in ${name}`, error)
   }
-  /** For about a second, so that the load and the other models are looked at again. */
+  /** Adds portions for one round, about a second; then the load and the other models are checked again. */
   const addPortions = async (model: Model, { ms, pause }: typeof IDLE_PACE, isOver: () => boolean) => {
     const end = performance.now() + pollMs
     for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {

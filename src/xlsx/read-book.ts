@@ -9,10 +9,11 @@ import { parseXml, readXml } from './xml.ts'
 /** A workbook that cannot be read: the message says what to do. */
 export class WorkbookError extends Error {}
 
-/** Files in a workbook, and what is kept of it in memory. A sheet is not. */
+/** Files in a workbook. */
 const MAX_FILES = 10_000
 /** Bytes of a text beside its characters. */
 const TEXT_OVERHEAD = 10
+/** Unpacked bytes of any file but a sheet and the texts. */
 const MAX_SMALL_BYTES = 16_777_216
 /** Unpacked bytes of a sheet. */
 export const MAX_SHEET_BYTES = 4_294_967_296

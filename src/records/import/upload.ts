@@ -88,7 +88,7 @@ function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => vo
     })
     form.on('file', (_field, source, name, _encoding, type) => {
       file = source
-      // Busboy says in its own words that the end of a part is missing.
+      // Replaces Busboy's own error for a form that ends early.
       const checked = through(source, new PassThrough(), badRequest(BROKEN))
       resolve({ source: checked, name, type, finish: () => done, cancel })
     })

@@ -14,7 +14,7 @@ export class SharedConnection {
   }
 
   get(): Promise<Connection> {
-    // One that is opened now would be closed by nobody.
+    // A connection that is opened after `close` would never be closed.
     if (this.#isClosed) return Promise.reject(new StorageFault('busy', 'The database is closed.'))
     if (this.#current) return this.#current
     const forget = () => {

@@ -2,14 +2,18 @@ import { fold, MARKS } from '../../lib/fold.ts'
 
 /**
  * Regular expressions for texts that contain a word when they are folded. To match one takes a fraction of the time of
- * folding the text. They have all characters that fold to those of the word.
+ * folding the text. Each expression lists every character that folds to one of the word's, so the text itself need not
+ * be folded.
  */
 
 /** Letters that fold to the same whatever stands beside them. Other scripts have signs that are composed with letters. */
 const SHORT_WORD = /^[\x21-\x7e\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Unified_Ideograph}]{1,2}$/u
 const HAS_MARKS = /\p{M}/u
 
-/** All other characters fold to themselves, and are composed of no others. Korean syllables are known below. */
+/**
+ * Ranges that contain all characters which change when they are folded or decomposed, except Korean syllables, which
+ * `syllablesFor` computes.
+ */
 const RANGES = [
   [0x41, 0x6d3],
   [0x929, 0x10fc],
@@ -75,7 +79,7 @@ function syllablesFor(letter: string): string {
 
 let known: Map<string, [character: string, folded: string][]> | undefined
 
-/** The characters that have this one when they are folded and decomposed, as a part of a regular expression. */
+/** This character and those that contain it after they are folded or decomposed, as part of a bracket expression. */
 function charactersFor(character: string, isWanted: (folded: string) => boolean): string {
   known ??= charactersByFolded()
   const others = known.get(character) ?? []
@@ -86,7 +90,10 @@ function charactersFor(character: string, isWanted: (folded: string) => boolean)
 const codeOf = (character: string) => character.codePointAt(0) as number
 const escaped = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`
 
-/** Characters that are others when they are folded and decomposed, by each of these. */
+/**
+ * The characters of `RANGES` that change when they are folded or decomposed, with their folded form, by each character
+ * that they become.
+ */
 function charactersByFolded(): Map<string, [character: string, folded: string][]> {
   const found = new Map<string, [string, string][]>()
   for (const [first, last] of RANGES)
