@@ -110,7 +110,9 @@ class Lane {
   readonly #waiting = new FairQueue<QueuedSearch>()
   /** users who have a search running */
   readonly #running = new Set<string>()
-  /** set while the lane is paused, so that no search starts */
+  /** while the lane is paused, no search starts */
+  #isPaused = false
+  /** called when the lane is paused and no search runs any more */
   #onIdle: (() => void) | undefined
 
   constructor(start: StartSearcher, max: number) {
@@ -142,13 +144,14 @@ class Lane {
   /** Whether a search of this user would start at once. */
   isFreeFor(username: string): boolean {
     const hasRoom = this.#idle.length > 0 || this.#all.length < this.#max
-    return hasRoom && !this.#onIdle && !this.#running.has(username)
+    return hasRoom && !this.#isPaused && !this.#running.has(username)
   }
 
   /** Starts no more searches. Resolves with whether all running ones have ended within the time. */
   pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms).unref()
+      this.#isPaused = true
       this.#onIdle = () => {
         clearTimeout(timer)
         resolve(true)
@@ -158,7 +161,7 @@ class Lane {
   }
 
   resume(): void {
-    this.#onIdle = undefined
+    this.#isPaused = false
     this.#serve()
   }
 
@@ -169,8 +172,8 @@ class Lane {
   }
 
   #serve() {
-    if (this.#onIdle) {
-      if (this.#idle.length === this.#all.length) this.#onIdle()
+    if (this.#isPaused) {
+      if (this.#idle.length === this.#all.length) this.#onIdle?.()
       return
     }
     while (this.#idle.length > 0 || this.#all.length < this.#max) {

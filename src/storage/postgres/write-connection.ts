@@ -34,6 +34,15 @@ const TRIES = 5
 export const isPlain = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
 
+/**
+ * The outcomes of units that share a transaction; or, if the server rejected it, the error with the table that is being
+ * changed, or with the index of the unit that failed, if it is known.
+ */
+type TogetherResult =
+  | { outcomes: UnitResult[] }
+  | { lockedTable: string; error: unknown }
+  | { failed: number | undefined; error: unknown }
+
 /** A connection that writes. The units of a group are sent in one pipeline, and share a commit. */
 export class WriteConnection {
   readonly #shared: SharedConnection
@@ -54,9 +63,12 @@ export class WriteConnection {
     if (units.length === 1 || remainingTries === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
-      const { outcomes, failed, lockedTable, error } = await this.#writeTogether(units, await this.#connect(), begin)
-      if (outcomes) return outcomes
-      if (lockedTable !== undefined) return await this.#writeOthers(lockedTable, units, remainingTries, begin, error)
+      const result = await this.#writeTogether(units, await this.#connect(), begin)
+      if ('outcomes' in result) return result.outcomes
+      const { error } = result
+      if ('lockedTable' in result)
+        return await this.#writeOthers(result.lockedTable, units, remainingTries, begin, error)
+      const { failed } = result
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
       const others = await this.writeGroup(units.toSpliced(failed, 1), remainingTries - 1, again)
@@ -84,12 +96,7 @@ export class WriteConnection {
     return outcomes
   }
 
-  /** Returns the outcomes; or, if the server rejected the transaction, the error and its unit's index, if known. */
-  async #writeTogether(
-    units: Unit[],
-    connection: Connection,
-    begin: Statement[],
-  ): Promise<{ outcomes?: UnitResult[]; failed?: number | undefined; lockedTable?: string; error?: unknown }> {
+  async #writeTogether(units: Unit[], connection: Connection, begin: Statement[]): Promise<TogetherResult> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
