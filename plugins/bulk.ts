@@ -12,6 +12,7 @@ import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
 import { type ReceivedFile, receiveFile } from '../src/records/import/receive.ts'
+import type { Records } from '../src/records/records.ts'
 import {
   type BulkFormat,
   ExportParameters,
@@ -47,7 +48,6 @@ async function bulk(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const { storage, config, limits } = app
   const visibleModelFor = app.visibleModel(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>
     reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
@@ -115,40 +115,54 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const { user, headers } = request
       const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'] as string)
       const importing = parseImport({ ...typed, ...request.query })
-      const { username } = user
       const { records } = visibleModelFor(user)
       const key = importing.dryRun ? undefined : parseIdempotencyKey(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireImportRight(importing.key, user)
       const cleanups: (() => void)[] = []
-      const importFile = async () => {
-        if (key !== undefined) cleanups.push(limits.keys.claim({ username, key }))
-        const { IMPORT_LIMIT_BYTES: maxBytes, DATA_DIR: dataDir } = config
-        const received = await receiveFile(request.body, headers, {
-          username,
-          dataDir,
-          maxBytes,
-          limits: limits.imports,
-        })
-        cleanups.push(received.clear)
-        const isNamed = received.name !== undefined && !('format' in request.query)
-        const format = isNamed ? parseUploaded(received, request.query) : {}
-        requireFormatFor({ ...importing, ...format })
-        const sent = key !== undefined && {
-          username,
-          key,
-          hash: app.hashOfRequest(request.method, request.url, received.hash),
-        }
-        const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
-        if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...importing, ...received, ...format, resumable, refreshUser: () => request.refreshUser() }
-        return success(await limits.imports.run(() => records.importAll(asked, user)))
-      }
-      return importFile().finally(() => {
+      return importUpload(app, request, reply, { importing, key, records }, cleanups).finally(() => {
         for (const cleanup of cleanups) cleanup()
       })
     },
   })
+}
+
+type ImportRequest = FastifyRequest<{ Querystring: QueryParameters; Body: Readable }>
+
+/** The options and the idempotency key of an import, and the records that it writes to. */
+interface ParsedImport {
+  importing: ReturnType<typeof parseImport>
+  key: string | undefined
+  records: Records
+}
+
+/** Receives the file and imports it. Adds functions to `cleanups` that have to be called afterwards. */
+async function importUpload(
+  app: FastifyInstance,
+  request: ImportRequest,
+  reply: FastifyReply,
+  { importing, key, records }: ParsedImport,
+  cleanups: (() => void)[],
+) {
+  const { config, limits, storage } = app
+  const { user, headers } = request
+  const { username } = user
+  if (key !== undefined) cleanups.push(limits.keys.claim({ username, key }))
+  const { IMPORT_LIMIT_BYTES: maxBytes, DATA_DIR: dataDir } = config
+  const received = await receiveFile(request.body, headers, { username, dataDir, maxBytes, limits: limits.imports })
+  cleanups.push(received.clear)
+  const isNamed = received.name !== undefined && !('format' in request.query)
+  const format = isNamed ? parseUploaded(received, request.query) : {}
+  requireFormatFor({ ...importing, ...format })
+  const sent = key !== undefined && {
+    username,
+    key,
+    hash: app.hashOfRequest(request.method, request.url, received.hash),
+  }
+  const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
+  if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
+  const options = { ...importing, ...received, ...format, resumable, refreshUser: () => request.refreshUser() }
+  return success(await limits.imports.run(() => records.importAll(options, user)))
 }
 
 /** Format of the file in a form: its media type says it, else its name. */

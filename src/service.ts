@@ -179,38 +179,29 @@ export class Service {
     this.#status.stop()
     this.#stopping.abort()
     await this.#reloading
-    const { SHUTDOWN_SECONDS } = this.config
-    await Promise.all([this.#threads.stop(SHUTDOWN_SECONDS), this.#front.stop(SHUTDOWN_SECONDS)])
+    await Promise.all([this.#threads, this.#front].map((part) => part.stop(this.config.SHUTDOWN_SECONDS)))
     await this.#app.close()
     await this.storage.close()
   }
 
   async #applyModels(isForced: boolean): Promise<void> {
     const load = (folder: string) => loadModelsWithRetry(folder, { signal: this.#stopping.signal })
-    const { models, isNew, generation, why, ...wanted } = await this.#modelSource.read(isForced, load)
+    const { models, fingerprint, isNew, generation, why } = await this.#modelSource.read(isForced, load)
     await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
-    this.#loadedFingerprint = wanted.fingerprint
+    this.#loadedFingerprint = fingerprint
     const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
     // Another process may have changed the tables meanwhile, or died while it did.
     const areTablesIntact = isSame && (await areShapesKnown(this.storage.db, models))
     if (areTablesIntact && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
-    const previous = this.#app
     let next: App | undefined
-    let swapped = Promise.resolve()
-    const swap = () => {
-      this.#app = next as App
-      this.changeStreams.serve(this.#app.models)
-      swapped = this.#front.replace(this.#app)
-      this.#threads.swap()
-    }
     try {
       ;[next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
       if (isUpToDate(overview) && !isNew) {
         // The new app would take tables for outdated that another node has changed.
         await this.storage.refreshShapes()
-        swap()
-      } else await this.#change(models, overview, swap, generation)
+        this.#swapTo(next)
+      } else await this.#change(models, overview, () => this.#swapTo(next as App), generation)
     } catch (error) {
       this.#threads.discard()
       await next?.close()
@@ -219,7 +210,16 @@ export class Service {
     this.#fingerprint = this.#loadedFingerprint
     this.#status.succeed(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-    swapped.then(() => previous.close()).catch(this.#failures.reporter('closing the app of earlier models'))
+  }
+
+  /** Serves the next app. The previous one is closed when it has answered all requests that it has begun. */
+  #swapTo(next: App): void {
+    const previous = this.#app
+    this.#app = next
+    this.changeStreams.serve(next.models)
+    const closed = this.#front.replace(next).then(() => previous.close())
+    closed.catch(this.#failures.reporter('closing the app of earlier models'))
+    this.#threads.swap()
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */

@@ -3,37 +3,52 @@ import type { Database } from '../storage/storage.ts'
 import { execute } from './execute.ts'
 import type { TablePlan } from './plan.ts'
 
+interface FieldRename {
+  model: string
+  earlier: string
+  later: string
+}
+
 /** Records field renames and the last change before them. Earlier changes keep the old name; secrets stay secret. */
 export async function recordRenames(db: Database, plans: TablePlan[]): Promise<void> {
-  if (!plans.some(({ steps }) => steps.some((step) => stepRenames(step).length > 0))) return
+  const renames = plans.flatMap(({ model, steps }) =>
+    steps.flatMap(stepRenames).map(([earlier, later]): FieldRename => ({ model: model.name, earlier, later })),
+  )
+  if (renames.length === 0) return
   const { rows } = await execute(db, 'SELECT coalesce(max(change), 0) AS last FROM dossier_changes')
   const { last } = rows[0] as { last: number }
-  const rename = 'UPDATE dossier_secrets SET field = ? WHERE model = ? AND field = ?'
-  for (const { model, steps } of plans)
-    for (const [earlier, later] of steps.flatMap(stepRenames)) {
-      await execute(db, 'INSERT INTO dossier_renames (model, change, earlier, later) VALUES (?, ?, ?, ?)', [
-        model.name,
-        last,
-        earlier,
-        later,
-      ])
-      // A removed field may have had the new name: its row in `dossier_secrets` moves to `former` first. If an earlier
-      // rename after the same change has left such a row already, both are merged.
-      const former = formerName(later, last)
-      const raise = `UPDATE dossier_secrets SET "upTo" = (SELECT max("upTo") FROM dossier_secrets WHERE model = ? AND field IN (?, ?)),
-        done = (SELECT min(done) FROM dossier_secrets WHERE model = ? AND field IN (?, ?)) WHERE model = ? AND field = ?`
-      const both = [model.name, later, former]
-      await execute(db, raise, [...both, ...both, model.name, later])
-      const exists = 'EXISTS (SELECT 1 FROM dossier_secrets AS other WHERE other.model = ? AND other.field = ?)'
-      await execute(db, `DELETE FROM dossier_secrets WHERE model = ? AND field = ? AND ${exists}`, [
-        model.name,
-        former,
-        model.name,
-        later,
-      ])
-      await execute(db, rename, [former, model.name, later])
-      await execute(db, rename, [later, model.name, earlier])
-    }
+  for (const rename of renames) {
+    await noteRename(db, rename, last)
+    await moveSecret(db, rename, last)
+  }
+}
+
+async function noteRename(db: Database, { model, earlier, later }: FieldRename, last: number): Promise<void> {
+  await execute(db, 'INSERT INTO dossier_renames (model, change, earlier, later) VALUES (?, ?, ?, ?)', [
+    model,
+    last,
+    earlier,
+    later,
+  ])
+}
+
+const RENAME_SECRET = 'UPDATE dossier_secrets SET field = ? WHERE model = ? AND field = ?'
+
+/**
+ * Moves the secret of a renamed field to its new name. A removed field may have had that name: its row moves to
+ * `formerName` first. If an earlier rename after the same change has left such a row already, both are merged.
+ */
+async function moveSecret(db: Database, { model, earlier, later }: FieldRename, last: number): Promise<void> {
+  const former = formerName(later, last)
+  const raise = `UPDATE dossier_secrets SET "upTo" = (SELECT max("upTo") FROM dossier_secrets WHERE model = ? AND field IN (?, ?)),
+    done = (SELECT min(done) FROM dossier_secrets WHERE model = ? AND field IN (?, ?)) WHERE model = ? AND field = ?`
+  const both = [model, later, former]
+  await execute(db, raise, [...both, ...both, model, later])
+  const exists = 'EXISTS (SELECT 1 FROM dossier_secrets AS other WHERE other.model = ? AND other.field = ?)'
+  const dropFormer = `DELETE FROM dossier_secrets WHERE model = ? AND field = ? AND ${exists}`
+  await execute(db, dropFormer, [model, former, model, later])
+  await execute(db, RENAME_SECRET, [former, model, later])
+  await execute(db, RENAME_SECRET, [later, model, earlier])
 }
 
 /** Journal name of a removed field whose name another field took over after `change`. */
