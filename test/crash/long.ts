@@ -154,10 +154,16 @@ async function whileAPageIsDamaged(): Promise<void> {
 async function onPostgres(): Promise<void> {
   stopAt(await crashNodes(join(folder, 'nodes'), rounds, say))
   stopAt(await changeModelsWhileAway(join(folder, 'away'), rounds, say))
+  const steady = join(folder, 'steady')
+  await onOwnServer(async () => stopAt(await changeUnderLoad(steady, { edits: 5 * rounds, killEvery: 10, say })))
+  await onOwnServer(whileManyLeave)
+}
+
+/** Both count all records of the same model, so they cannot share a database. */
+async function onOwnServer(run: () => Promise<void>): Promise<void> {
   const server = await startPostgres()
   process.env.DATABASE_URL = server.url
-  stopAt(await changeUnderLoad(join(folder, 'steady'), { edits: 5 * rounds, killEvery: 10, say }))
-  await whileManyLeave()
+  await run()
   await server.stop()
 }
 
