@@ -51,8 +51,8 @@ export const mayUse = (model: Model, user: User): boolean =>
   OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none')
 
 /**
- * The records that the roles of a user open: all, some or none. `filters/access.ts` decides about single records,
- * `visible-models.ts` about fields.
+ * The records that the roles of a user open: all, the user's own, some or none. `filters/access.ts` decides about
+ * single records, `visible-models.ts` about fields.
  */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'

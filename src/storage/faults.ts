@@ -6,7 +6,7 @@ export type FaultKind =
   | 'dangling'
   /** the disk is full */
   | 'full'
-  /** the database is locked, overloaded or unreachable; a retry may succeed */
+  /** the database is locked, overloaded, unreachable or closed; a retry may succeed */
   | 'busy'
   /** a table or a column no longer exists */
   | 'missing-table'
@@ -14,9 +14,9 @@ export type FaultKind =
   | 'stale'
   /** a step with `must` returned no row */
   | 'no-row'
-  /** a unit, or the rows that it returns, exceeds its size limit */
+  /** a unit, the rows that it returns, or on PostgreSQL a number that SQL calculates, exceeds its limit */
   | 'large'
-  /** a search timed out */
+  /** a search, or on PostgreSQL any statement, took too long */
   | 'slow'
   /** a value is too long for its index */
   | 'index-too-long'
