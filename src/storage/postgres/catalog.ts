@@ -51,18 +51,6 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     SELECT i.relname::text AS name, pg_get_indexdef(x.indexrelid) AS sql
     FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
     WHERE x.indrelid = ${table.oid}::oid AND NOT x.indisprimary AND x.indisvalid ORDER BY 1`.execute(db)
-  const { rows: links } = await sql<{ name: string; target: string }>`
-    SELECT link.relname::text AS name, target.relname::text AS target
-    FROM pg_constraint own
-    JOIN pg_class link ON link.oid = own.conrelid
-    JOIN pg_attribute record ON record.attrelid = link.oid AND own.conkey = ARRAY[record.attnum] AND record.attname = 'record'
-    JOIN pg_attribute other ON other.attrelid = link.oid AND other.attname = 'target'
-    JOIN pg_constraint key ON key.conrelid = link.oid AND key.contype = 'f' AND key.conkey = ARRAY[other.attnum]
-      AND key.conname ~ ${OUR_REFERENCE}
-    JOIN pg_class target ON target.oid = key.confrelid
-    WHERE own.contype = 'f' AND own.confrelid = ${table.oid}::oid AND own.conname ~ ${OUR_REFERENCE}
-      AND starts_with(link.relname, ${`${table.name}__`})
-      AND NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = link.oid AND attname = 'version')`.execute(db)
   // Triggers count the rows; to count a million anew would take long, and the table may be locked meanwhile.
   const { rows } = await sql<{ rows: number }>`
     SELECT coalesce(
@@ -78,9 +66,29 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: toOnDelete(String(onDelete)) },
     })),
     indexes,
-    links,
+    links: await readLinkTables(db, table),
     rows: (rows[0] as { rows: number }).rows,
   }
+}
+
+/** The tables of fields that hold several ids. Planning the whole query takes milliseconds, and few tables have any. */
+async function readLinkTables(db: Database, table: { oid: number; name: string }): Promise<TableState['links']> {
+  const { rows: candidates } = await sql`
+    SELECT 1 FROM pg_class WHERE relkind = 'r' AND starts_with(relname::text, ${`${table.name}__`}) LIMIT 1`.execute(db)
+  if (candidates.length === 0) return []
+  const { rows: links } = await sql<{ name: string; target: string }>`
+    SELECT link.relname::text AS name, target.relname::text AS target
+    FROM pg_constraint own
+    JOIN pg_class link ON link.oid = own.conrelid
+    JOIN pg_attribute record ON record.attrelid = link.oid AND own.conkey = ARRAY[record.attnum] AND record.attname = 'record'
+    JOIN pg_attribute other ON other.attrelid = link.oid AND other.attname = 'target'
+    JOIN pg_constraint key ON key.conrelid = link.oid AND key.contype = 'f' AND key.conkey = ARRAY[other.attnum]
+      AND key.conname ~ ${OUR_REFERENCE}
+    JOIN pg_class target ON target.oid = key.confrelid
+    WHERE own.contype = 'f' AND own.confrelid = ${table.oid}::oid AND own.conname ~ ${OUR_REFERENCE}
+      AND starts_with(link.relname, ${`${table.name}__`})
+      AND NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = link.oid AND attname = 'version')`.execute(db)
+  return links
 }
 
 export async function modelTables(db: Database): Promise<string[]> {
