@@ -25,7 +25,8 @@ const TEST_ERRORS = pathToFileURL(join(import.meta.dirname, 'test-errors.js')).h
 const UNCOVERED =
   /[\\/]test[\\/](?:crash[\\/](?:crash|edits)|docs|page|postgres[\\/](?:edges|page|past|people|service))\b/
 /** Tests in which the worker threads of services are not measured, for the same reason. */
-const WITHOUT_THREADS = /[\\/]test[\\/](?:batches[\\/](?:edges|parts)|crash|postgres[\\/](?:records|values))\b/
+const WITHOUT_THREADS =
+  /[\\/]test[\\/](?:batches[\\/](?:edges|parts|past|people|records)|crash|postgres[\\/](?:records|values))\b/
 /** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
 const LOADER = '@tapjs/processinfo'
 

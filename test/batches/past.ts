@@ -1,3 +1,3 @@
-import { PAST, runTogether } from '../groups.ts'
+import { PAST, runTogether, withoutThreads } from '../groups.ts'
 
-await runTogether(PAST)
+await runTogether(withoutThreads(PAST))

@@ -1,3 +1,3 @@
-import { PEOPLE, runTogether } from '../groups.ts'
+import { PEOPLE, runTogether, withoutThreads } from '../groups.ts'
 
-await runTogether(PEOPLE)
+await runTogether(withoutThreads(PEOPLE))

@@ -1,3 +1,3 @@
-import { RECORDS, runTogether } from '../groups.ts'
+import { RECORDS, runTogether, withoutThreads } from '../groups.ts'
 
-await runTogether(RECORDS)
+await runTogether(withoutThreads(RECORDS))

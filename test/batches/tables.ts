@@ -1,3 +1,3 @@
-import { runTogether, TABLES } from '../groups.ts'
+import { MEASURED, runTogether } from '../groups.ts'
 
-await runTogether(TABLES)
+await runTogether(MEASURED)

@@ -52,6 +52,8 @@ t.test('a unit is carried out whole or not at all, and hands on what it has foun
     { steps: [insert('four'), { sql: 'SELECT 1 WHERE false', parameters: [], must: true }] },
     { shapes: { counter: 'another' }, steps: [insert('five')] },
     { shapes: { counter: 'this' }, steps: [insert('six'), insert('seven')] },
+    { steps: [insert('large'), insert('larger')], maxBytes: 10 },
+    { steps: [insert('eight'), { sql: 'SELECT missing FROM counter', parameters: [] }] },
   ]
   const results = await Promise.allSettled(units.map((unit) => storage.write(unit)))
   t.match(results, [
@@ -59,6 +61,8 @@ t.test('a unit is carried out whole or not at all, and hands on what it has foun
     { reason: { kind: 'no-row', details: { step: 1 } } },
     { reason: { kind: 'stale' } },
     { status: 'fulfilled' },
+    { reason: { kind: 'large', details: { step: 1 } } },
+    { reason: { message: /no such column: missing/ } },
   ])
   t.strictSame(await names(storage), ['one', 'two', 'six', 'seven'])
 })
