@@ -46,7 +46,7 @@ const INEXACT = 'is a number that cannot be kept exactly'
 
 /** Reads and checks bodies: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
-  const limits = new BodyLimits(app.config.BODY_LIMIT_BYTES, app.share)
+  const limits = new BodyLimits(app.config.BODY_LIMIT_BYTES, app.memoryShare)
   app.decorateRequest('releaseBody', undefined)
 
   app.addHook('preParsing', (request, _reply, payload, done) => {

@@ -13,13 +13,13 @@ import type { QueryContext } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** which records users may access; for all that is not about the fields that somebody sees */
+    /** access by the unrestricted models; where fields are hidden, use `VisibleModels.access` */
     access: Access
     /** The models as a user sees them. */
     visibleModelsFor: VisibleModelsFor
     /** Makes something once for all users who see the same fields. */
     perVisibleModels<Made>(make: (visible: VisibleModels) => Made): (user: User) => Made
-    /** The fields of a model that a user sees. */
+    /** Returns a function that gives a model as a user sees it, with parsing context and records. */
     visibleModel(model: Model): (user: User) => VisibleModel
     /** the `Records` of each model with all its fields */
     collections: Collections

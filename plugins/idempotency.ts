@@ -7,10 +7,6 @@ import { mayChange } from '../src/requests/may-change.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** whether the body is read as a stream; the route itself then handles the `Idempotency-Key` */
-    streamed?: boolean
-  }
   interface FastifyInstance {
     /** Keyed hash that tells whether two requests with one `Idempotency-Key` are the same. */
     hashOfRequest(...sent: unknown[]): string

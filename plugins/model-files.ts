@@ -9,7 +9,7 @@ import { withRights } from '../src/filters/rights.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { fileHash, requireModelName } from '../src/model/load.ts'
-import { faultsIn, requireCurrent, requireServable, throwInvalidModels } from '../src/model-editing/checks.ts'
+import { faultsIn, requireCurrentFolder, requireServable, throwInvalidModels } from '../src/model-editing/checks.ts'
 import { formatJson } from '../src/model-editing/json-text.ts'
 import {
   discardDraft,
@@ -146,7 +146,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
         readDraft(storage.db, model),
         listEarlier(storage.db, model),
       ])
-      const none = { model, file: '', hash: '', fixed: await files.whyFixed(), schema: null }
+      const none = { model, file: '', hash: '', fixed: await files.whyReadOnly(), schema: null }
       if (!known && !draft && earlier.length === 0)
         throw new Failure('MODEL_NOT_FOUND', `There is no file of a model "${model}".`)
       return success({ ...none, ...known, schema: (known?.schema ?? null) as object | null, draft, earlier } as never)
@@ -229,7 +229,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       const saved = await saveLocked(storage, { model, by: username, writing }, async () => {
         // An outdated save fails at once: the checks below take long, and others wait for their turn.
         await files.requireUnchanged(model, hash)
-        await requireCurrent(storage, config.MODELS_DIR, app.modelsStatus().behind)
+        await requireCurrentFolder(storage, config.MODELS_DIR, app.modelsStatus().behind)
         await requireServable(storage, await modelsWith(model, text).catch(throwInvalidModels))
         return files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
       })

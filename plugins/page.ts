@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { acceptsGzip } from '../src/requests/accept-encoding.ts'
-import { site } from '../src/site/site.ts'
+import { getSite } from '../src/site/site.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -21,7 +21,7 @@ async function page(app: FastifyInstance) {
   const config = { public: true, page: true }
 
   app.get('/', { config }, async (request, reply) => {
-    const { document, policy } = await site()
+    const { document, policy } = await getSite()
     const { user } = request
     const text = document(user && { username: user.username, roles: user.roles })
     const tag = `"${hash('sha256', text)}"`
@@ -31,7 +31,7 @@ async function page(app: FastifyInstance) {
   })
 
   app.get<{ Params: { hash: string; '*': string } }>('/page/:hash/*', { config }, async (request, reply) => {
-    const { files, hash: current } = await site()
+    const { files, hash: current } = await getSite()
     const file = request.params.hash === current ? files.get(request.params['*']) : undefined
     if (!file) throw new Failure('ROUTE_NOT_FOUND', 'There is nothing at this address.')
     reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(file.type)

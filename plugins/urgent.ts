@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** whether the route is answered at once, even under overload */
     urgent?: boolean
+    /** whether the body is a long upload that the route reads itself, with its own `Idempotency-Key` */
+    streamed?: boolean
   }
   interface FastifyInstance {
     isUrgent(request: IncomingMessage): boolean

@@ -24,7 +24,7 @@ declare module 'fastify' {
     damage: Damage
     limits: UserLimits
     /** part of the process's memory limits that this app may use */
-    share: number
+    memoryShare: number
     /**
      * Keeps a request that met tables of another shape until the next app answers it; returns false if it cannot wait.
      * See `HttpFront.holdOutdated`.
@@ -61,7 +61,7 @@ export interface AppParts {
   damage?: Damage
   limits?: UserLimits
   /** part of the process's memory limits that this app may use, if several threads serve; default: all */
-  share?: number
+  memoryShare?: number
   /** undefined if no other app will replace this one by itself */
   holdOutdated?: HoldOutdated | undefined
   /** default: always current, for an app whose models are never reloaded */
@@ -84,7 +84,7 @@ export async function buildApp({
   changeStreams,
   damage,
   limits = new UserLimits(),
-  share = 1,
+  memoryShare = 1,
   holdOutdated,
   modelsStatus = () => ({ current: true }),
   reloadModels = async () => modelsStatus(),
@@ -114,7 +114,7 @@ export async function buildApp({
   app.decorate('changeStreams', changeStreams ?? new ChangeStreams(storage, byName(models), app.log.warn.bind(app.log)))
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('limits', limits)
-  app.decorate('share', share)
+  app.decorate('memoryShare', memoryShare)
   app.decorate('holdOutdated', holdOutdated)
   app.decorate('modelsStatus', modelsStatus)
   app.decorate('reloadModels', reloadModels)

@@ -14,7 +14,7 @@ export interface ModelsToServe {
   models: Model[]
   fingerprint: string
   /** whether they still have to be published to other nodes */
-  isNew: boolean
+  mustPublish: boolean
   /** what other nodes have published last, if these are the same: they serve nothing later */
   generation?: number | undefined
   /** why they are not those of the folder */
@@ -52,11 +52,17 @@ export class ModelSource {
     this.#before = this.#seen
     this.#seen = fingerprint
     if (!this.#published || latest?.fingerprint === fingerprint)
-      return { models, fingerprint, isNew: false, generation: latest?.generation }
-    const isNew = !latest || isForced || hasChanged || !isKnown
-    if (isNew) return { models, fingerprint, isNew }
+      return { models, fingerprint, mustPublish: false, generation: latest?.generation }
+    const mustPublish = !latest || isForced || hasChanged || !isKnown
+    if (mustPublish) return { models, fingerprint, mustPublish }
     const { generation } = latest
-    return { models: readPublished(latest.models), fingerprint: latest.fingerprint, isNew, generation, why: BEHIND }
+    return {
+      models: readPublished(latest.models),
+      fingerprint: latest.fingerprint,
+      mustPublish,
+      generation,
+      why: BEHIND,
+    }
   }
 
   /** Undoes the last `read`, because the database was unavailable: the next one sees the folder's change again. */

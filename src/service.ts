@@ -56,9 +56,9 @@ export class Service {
   readonly #tables: TableChanges
   #stopWatching!: () => void
   #stopUpkeep!: () => void
-  #isFollowing = false
-  /** units that were written since the start */
-  #written = 0
+  #isReloadingForOthers = false
+  /** units of all groups since the start, also rejected ones: a measure of load */
+  #unitCount = 0
   /** reloads run one after the other */
   #reloading: Promise<void> = Promise.resolve()
 
@@ -79,9 +79,9 @@ export class Service {
     const { config } = this
     const count = countThreads(config, this.#log)
     const storageEvents: StorageEvents = {
-      onCommit: (units, ms) => {
+      onGroup: (units, ms) => {
         this.#metrics.observeCommit(units, ms)
-        this.#written += units
+        this.#unitCount += units
         this.changeStreams?.wake()
       },
       onError: this.#failures.add,
@@ -103,7 +103,7 @@ export class Service {
       },
       onOutdated: () => this.#reloadForOthers(),
     }
-    this.#front = new HttpFront(this.#app, events, undefined, 1 / count)
+    this.#front = new HttpFront(this.#app, events, { memoryShare: 1 / count })
     if (count > 1) await requireFreePort(config.HOST, config.PORT)
     const url = await this.#front.listen(config.HOST, config.PORT, count > 1)
     // Requests wait until there is an admin.
@@ -130,7 +130,7 @@ export class Service {
       metrics: this.#metrics,
       onError: this.#failures.add,
       models: () => [...this.#app.models.values()],
-      countWrittenUnits: () => this.#written,
+      countUnits: () => this.#unitCount,
     })
     // Runs last of all steps that can fail, so a generated password is not lost in a failed start.
     await ensureAdmin(this.storage, config, show)
@@ -165,10 +165,10 @@ export class Service {
 
   /** Reloads at once instead of at the next poll: another node may have changed the tables. */
   #reloadForOthers(): void {
-    if (!this.storage.published || this.#isFollowing) return
-    this.#isFollowing = true
+    if (!this.storage.published || this.#isReloadingForOthers) return
+    this.#isReloadingForOthers = true
     void this.reload().finally(() => {
-      this.#isFollowing = false
+      this.#isReloadingForOthers = false
     })
   }
 
@@ -186,10 +186,10 @@ export class Service {
 
   async #applyModels(isForced: boolean): Promise<void> {
     const load = (folder: string) => loadModelsWithRetry(folder, { signal: this.#stopping.signal })
-    const { models, fingerprint, isNew, generation, why } = await this.#modelSource.read(isForced, load)
+    const { models, fingerprint, mustPublish, generation, why } = await this.#modelSource.read(isForced, load)
     await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
     this.#loadedFingerprint = fingerprint
-    const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
+    const isSame = this.#loadedFingerprint === this.#fingerprint && !mustPublish
     // Another process may have changed the tables meanwhile, or died while it did.
     const areTablesIntact = isSame && (await areShapesKnown(this.storage.db, models))
     if (areTablesIntact && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
@@ -197,8 +197,8 @@ export class Service {
     let next: App | undefined
     try {
       ;[next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
-      if (isUpToDate(overview) && !isNew) {
-        // The new app would take tables for outdated that another node has changed.
+      if (isUpToDate(overview) && !mustPublish) {
+        // Otherwise the new app would know the old shapes, and reject requests as stale.
         await this.storage.refreshShapes()
         this.#swapTo(next)
       } else await this.#change(models, overview, () => this.#swapTo(next as App), generation)
@@ -265,10 +265,10 @@ export class Service {
     })
   }
 
-  async #build(models: Model[], share = this.#app.share): Promise<App> {
+  async #build(models: Model[], memoryShare = this.#app.memoryShare): Promise<App> {
     const { config, storage } = this
     return buildApp({
-      share,
+      memoryShare,
       config,
       storage,
       models,

@@ -32,7 +32,7 @@ export class TableChanges {
   }
 
   /** Runs before the service listens, so the tables are examined here, on the serving thread. */
-  async prepare(storage: Storage, { models, isNew, generation }: ModelsToServe): Promise<void> {
+  async prepare(storage: Storage, { models, mustPublish, generation }: ModelsToServe): Promise<void> {
     const { db } = storage
     const examine = async () => {
       const overview = await createOverview(db, models)
@@ -44,7 +44,7 @@ export class TableChanges {
     // A table cannot be read while another node changes it: the start waits for that.
     const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
     const { overview, miscounted } = await retry(examine, isPassing, START_TIMEOUT_MS)
-    if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
+    if (isUpToDate(overview) && miscounted.length === 0 && !mustPublish) return
     throwIfRefused(overview)
     await this.apply(storage, models, overview, { isStarting: true, generation }, miscounted)
     const told = { models: miscounted }

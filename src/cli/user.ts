@@ -61,7 +61,7 @@ const COMMANDS: Record<
   },
   token: {
     words: 1,
-    run: async (storage, [name = ''], _world, { days, 'read-only': readOnly, for: what }) => {
+    run: async (storage, [name = ''], _context, { days, 'read-only': readOnly, for: what }) => {
       const { token } = await createToken(storage, await storage.secret(), name, {
         name: what,
         days: Number(days),

@@ -75,7 +75,7 @@ export function createAccess(models: Models, db: Database) {
     contextFor: (user: User): FilterContext => ({
       models: seen,
       dialect,
-      follow: (target) => reachFor(target, 'read', user),
+      reachFor: (target) => reachFor(target, 'read', user),
     }),
   })
 
@@ -83,7 +83,7 @@ export function createAccess(models: Models, db: Database) {
 }
 
 /** A rule may look at all records: the author of the model file says what it compares. */
-const RULES = { follow: () => FULL_REACH }
+const RULES = { reachFor: () => FULL_REACH }
 
 const CREATED_BY = AUDIT_FIELDS.find(({ name }) => name === 'createdBy') as Field
 

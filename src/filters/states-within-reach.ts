@@ -57,10 +57,15 @@ interface DeletedRecords {
 }
 
 /**
- * Finds the states of a model's records that are within a reach with the scope `some`: records as they were, or as they
- * will be. References in them lead to other records as they are now, or as they were when they were deleted.
+ * For each state, whether it is within a reach with the scope `some`. A state is a record as it was, or as it will be.
+ * References in it lead to other records as they are now, or as they were when they were deleted.
  */
-export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Dependencies): Promise<boolean[]> {
+export async function areStatesWithin(
+  reach: Reach,
+  states: Row[],
+  model: Model,
+  parts: Dependencies,
+): Promise<boolean[]> {
   const found: boolean[] = []
   for (const some of inGroups(states, GROUP_SIZE)) {
     const gone = new Map<string, DeletedRecords>()
@@ -81,11 +86,11 @@ function statesStatement(
   { storage: { db, isSearch = false }, models }: Dependencies,
 ) {
   const { dialect } = db
-  const asking = {
+  const filterContext = {
     // Without indexes no field has a column of order keys, which this subquery would lack.
     models: new Map([...models].map(([name, one]) => [name, withoutIndexes(one)])),
     dialect,
-    follow: () => FULL_REACH,
+    reachFor: () => FULL_REACH,
     outer: { table: STATES, isDetached: true, depth: 0 },
     isSearch,
     tableOf: (target: Model) => {
@@ -93,7 +98,7 @@ function statesStatement(
       return some ? withGone(some, dialect) : undefined
     },
   }
-  const isWithin = any(filters.map((filter) => toCondition(filter, withoutIndexes(model), asking)))
+  const isWithin = any(filters.map((filter) => toCondition(filter, withoutIndexes(model), filterContext)))
   const rows = stateRows(columnsIn(filters, model), states, dialect)
   const statement = sql`SELECT state__key FROM ${rows} AS ${sql.ref(STATES)} WHERE ${isWithin}`.compile(db)
   return { ...statement, readsRecords: true }
@@ -144,7 +149,7 @@ async function findGone(
 
 /** The references of the model itself that a filter follows, and what it asks of the records there. */
 function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
-  return partsOf(filter, true).flatMap((part) => {
+  return partsOf(filter, { ownOnly: true }).flatMap((part) => {
     if ('relation' in part)
       return isInverseRelation(part.relation)
         ? []
@@ -163,7 +168,7 @@ function columnsIn(filters: Filter[], model: Model): Field[] {
 }
 
 function ownNames(filter: Filter): string[] {
-  return partsOf(filter, true).map((part) => {
+  return partsOf(filter, { ownOnly: true }).map((part) => {
     if (!('relation' in part)) return (part.through[0] ?? part.field).name
     return isInverseRelation(part.relation) ? ID_FIELD.name : part.relation.name
   })

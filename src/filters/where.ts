@@ -22,12 +22,12 @@ export const sortingKey = (field: Field, model: Model, dialect: Dialect) =>
 export interface FilterContext {
   models: Models
   dialect: Dialect
-  /** The records of another model that the filter may lead to. */
-  follow(target: Model): Reach
+  /** Reach of the user whose filter this is, for records of another model. */
+  reachFor(target: Model): Reach
   /**
    * Set if the statement looks up the related records of each of its rows, by a correlated EXISTS: then the name of its
    * table. Without it, the related records are found first, by `IN (SELECT …)`. That may read many records, so the
-   * statement is a search.
+   * statement is a search. Only with a `reachFor` that returns `FULL_REACH`: such a lookup does not join the reach.
    */
   outer?: Outer | undefined
   /** whether the statement is a search, and has to end when it takes too long, although `outer` is set */
@@ -45,7 +45,7 @@ interface Outer {
   depth: number
 }
 
-/** Translates a filter into a condition. References lead only to records that `follow` allows. */
+/** Translates a filter into a condition. Without `outer`, references lead only to records within `reachFor`. */
 export function toCondition(filter: Filter, model: Model, context: FilterContext): Condition {
   const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, model, context))
   if ('all' in filter) return all(each(filter.all))
@@ -118,7 +118,7 @@ function lookupContext(
 ): FilterContext | undefined {
   const target = targetModel(relation, context.models)
   if (matching || !isInverseRelation(relation) || referringField(relation, target).links) return undefined
-  if (context.follow(target).scope !== 'all' || !context.isFewer?.(model, target)) return undefined
+  if (context.reachFor(target).scope !== 'all' || !context.isFewer?.(model, target)) return undefined
   return { ...context, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
 }
 
@@ -168,7 +168,7 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, context
     return isAmong(other, { theirs: ID, fromWhere }, below)
   }
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
-  const isEvery = !matching && !ids && context.follow(target).scope === 'all'
+  const isEvery = !matching && !ids && context.reachFor(target).scope === 'all'
   const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
   const abortCheck = !outer || context.isSearch ? is`${dialect.abortCheck(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
   const condition = isEvery ? ALWAYS : isTarget()
@@ -195,8 +195,8 @@ export const referringField = ({ field }: Inverse, target: Model) =>
 
 /** The rest of a SELECT of those records that match and that may be followed. */
 function reachable(target: Model, filter: Filter, inner: Condition, context: FilterContext) {
-  const { follow, outer, isSearch, dialect, tableOf } = context
-  const reach = follow(target)
+  const { reachFor, outer, isSearch, dialect, tableOf } = context
+  const reach = reachFor(target)
   if (reach.scope === 'none') throw forbiddenFailure(target, 'read')
   const table = tableOf?.(target) ?? sql.table(tableName(target))
   const abortCheck = abortCondition({ filter }, dialect)
@@ -213,14 +213,14 @@ export function referencedModels(
   return [...relations, ...sort.flatMap(({ through }) => through)].map((relation) => targetModel(relation, models))
 }
 
-/** All comparisons of a filter and what it asks of related records, however deep; or those of the records themselves. */
-export function partsOf(filter: Filter | undefined, isOwn = false): (Comparison | RelatedFilter)[] {
+/** Comparisons and related filters in a filter, at any depth; with `ownOnly`, not those inside related filters. */
+export function partsOf(filter: Filter | undefined, { ownOnly = false } = {}): (Comparison | RelatedFilter)[] {
   if (!filter) return []
-  const inner = (some: Filter[]) => some.flatMap((one) => partsOf(one, isOwn))
+  const inner = (some: Filter[]) => some.flatMap((one) => partsOf(one, { ownOnly }))
   if ('all' in filter) return inner(filter.all)
   if ('any' in filter) return inner(filter.any)
   if ('not' in filter) return inner([filter.not])
-  return 'relation' in filter && !isOwn ? [filter, ...partsOf(filter.matching)] : [filter]
+  return 'relation' in filter && !ownOnly ? [filter, ...partsOf(filter.matching)] : [filter]
 }
 
 /** Whether a filter asks for records that refer to another one. */

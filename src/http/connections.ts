@@ -49,11 +49,11 @@ export class Connections {
   /** time limit of a request's body */
   readonly #bodyMs: number
 
-  constructor(callbacks: ConnectionCallbacks, bodyMs: number, share = 1) {
+  constructor(callbacks: ConnectionCallbacks, bodyMs: number, memoryShare = 1) {
     this.#callbacks = callbacks
     this.#bodyMs = bodyMs
     const enforceLimits = () => {
-      this.boundUnsent(MAX_UNSENT * share)
+      this.boundUnsent(MAX_UNSENT * memoryShare)
       this.#boundBodies()
     }
     this.#timer = setInterval(enforceLimits, Math.min(POLL_MS, bodyMs)).unref()

@@ -41,6 +41,15 @@ export interface FrontCallbacks {
   onOutdated?(): void
 }
 
+/** Limits of a front that differ from the usual ones. */
+export interface FrontOptions {
+  timeouts?: typeof TIMEOUTS
+  /** part of the process's memory limits that this front may use, if several threads serve */
+  memoryShare?: number
+  /** how long a request that met other tables waits for the handler that fits them */
+  outdatedMs?: number
+}
+
 /** Whether a request has to wait until a change is done. */
 export type RequestFilter = (request: IncomingMessage) => boolean
 
@@ -91,13 +100,13 @@ export class HttpFront {
   readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
-  /** Asks the service to follow again: the cause that kept it from that may be gone by now. */
-  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onOutdated?.())
+  /** Asks the service again to reload its models: what made the last reload fail may be gone. */
+  readonly #requestReload = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onOutdated?.())
   readonly #outdatedMs: number
   #stopping = false
 
-  /** `share`: part of the process's memory limits that this front may use, if several threads serve. */
-  constructor(handler: Handler, callbacks: FrontCallbacks, timeouts = TIMEOUTS, share = 1, outdatedMs = OUTDATED_MS) {
+  constructor(handler: Handler, callbacks: FrontCallbacks, options: FrontOptions = {}) {
+    const { timeouts = TIMEOUTS, memoryShare = 1, outdatedMs = OUTDATED_MS } = options
     this.#outdatedMs = outdatedMs
     this.#handler = handler
     this.#callbacks = callbacks
@@ -115,7 +124,7 @@ export class HttpFront {
         isStreamed: (request) => this.#handler.isStreamed(request),
       },
       timeouts.requestTimeout,
-      share,
+      memoryShare,
     )
     // `Connections` limits the time of a body, because the limit differs between requests.
     this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
@@ -182,7 +191,7 @@ export class HttpFront {
    */
   holdOutdated(request: IncomingMessage): boolean {
     const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
-    if (this.#isWaitingInVain) this.#followAgain()
+    if (this.#isWaitingInVain) this.#requestReload()
     if (!found || this.#stopping || this.#isWaitingInVain || this.#exceedsHeldLimits(request)) return false
     const [exchange, handler] = found
     this.#underWay.delete(exchange)

@@ -52,7 +52,7 @@ export class ChangeStreams {
     this.#times = times
     this.#storage = storage
     this.#onError = onError
-    this.#feed = this.#served(models)
+    this.#feed = this.#createFeed(models)
   }
 
   get size(): number {
@@ -72,7 +72,7 @@ export class ChangeStreams {
       () => (former.until = 0),
     )
     this.#former = former
-    this.#feed = this.#served(models)
+    this.#feed = this.#createFeed(models)
     for (const stream of this.#streams) {
       if (!mayListen(this.#feed, stream)) this.#end(stream)
       else stream.sink.write('event: models\ndata: {}\n\n')
@@ -80,7 +80,7 @@ export class ChangeStreams {
     this.wake()
   }
 
-  #served(models: Models): RenderedFeed {
+  #createFeed(models: Models): RenderedFeed {
     const feed = createFeed(this.#storage, models, createAccess(models, this.#storage.db))
     return { ...feed, render: createRenderer(feed, this.#onError) }
   }

@@ -1,11 +1,11 @@
 import type { Access } from '../filters/access.ts'
 import type { Reach } from '../filters/reach.ts'
-import { stateStorage, statesWithin } from '../filters/states-within-reach.ts'
+import { areStatesWithin, stateStorage } from '../filters/states-within-reach.ts'
 import { inGroups } from '../lib/in-groups.ts'
 import { Memo } from '../lib/memo.ts'
 import { yieldToOthers } from '../lib/yielder.ts'
 import { reachesOwned, type User } from '../model/access.ts'
-import { type Model, type Models, visibleFields } from '../model/model.ts'
+import { type Model, type Models, visibleColumns } from '../model/model.ts'
 import type { VisibleModelsFor } from '../model/visible-models.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import type { Change, OwnedChange } from './change.ts'
@@ -83,7 +83,7 @@ export function createChangeVisibility({
     const model = seenModel(user, change)
     if (!model.unrestricted || text === undefined) return text
     const { record, ...told } = JSON.parse(text.slice(text.indexOf(DATA) + DATA.length))
-    const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
+    const shown = visibleColumns(model)
     const seen = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
     return eventText({ ...withVisibleFields(told, model), ...(record !== undefined && { record: seen }) })
   }
@@ -102,7 +102,7 @@ export function createChangeVisibility({
       // A page has up to a thousand changes.
       await yieldToOthers()
     }
-    const within = await statesWithin(
+    const within = await areStatesWithin(
       reach,
       states.map(({ state }) => state),
       model,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import type { Access } from '../filters/access.ts'
 import { RIGHTS_MODEL, type User } from '../model/access.ts'
-import { type Model, type Models, tableName, visibleFields } from '../model/model.ts'
+import { type Model, type Models, tableName, visibleColumns } from '../model/model.ts'
 import { createVisibleModels } from '../model/visible-models.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
@@ -161,7 +161,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
     const key = `${name} ${id}`
-    const state = await journal.stateFollowing(id, change, version, past.get(key), () => readCurrentRecord(id))
+    const state = await journal.stateAfterChange(id, change, version, past.get(key), () => readCurrentRecord(id))
     remember(key, state && { change, version, state })
     return state && journal.toRecord(state, id, version)
   }
@@ -238,7 +238,7 @@ interface Reader {
 
 function createReader(storage: Storage, model: Model): Reader {
   const decode = createRowDecoder(model)
-  const columns = ['id', 'version', ...visibleFields(model).map(({ name }) => name)].map(quote).join(', ')
+  const columns = visibleColumns(model).map(quote).join(', ')
   const text = `SELECT ${columns} FROM ${quote(tableName(model))} WHERE "id" = ?`
   return {
     journal: createJournal(storage, model),

@@ -21,7 +21,7 @@ const POSITION = `
   ${FROM_RECORD_CHANGES} AND version IN (?, CAST(? AS BIGINT) + 1)`
 
 /** The change that made a version, if it is among the last MAX_SINCE; it usually is. */
-const LATELY = `
+const RECENT_CHANGE = `
   SELECT change FROM (SELECT change, version, operation ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT ${MAX_SINCE}) AS last
   WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
 
@@ -36,7 +36,7 @@ export interface EntryPage {
 /** The journal of one model's records. */
 export function createJournal(storage: Storage, model: Model) {
   const decodeEntries = createEntryDecoder(storage, model)
-  const stateAfter = createStateReader(storage, model.name, decodeEntries)
+  const rebuildState = createStateReader(storage, model.name, decodeEntries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** Changes of a record, newest first, before the change `before`. A page ends early if it exceeds PAGE_BYTES. */
@@ -64,7 +64,7 @@ export function createJournal(storage: Storage, model: Model) {
    * A record as it was at a version. Later changes are undone, starting from the current record or from the next change
    * that stores the whole record. Undefined if the journal does not reach back.
    */
-  async function stateAt(
+  async function stateAtVersion(
     id: number,
     version: number,
     current: () => MaybePromise<Row | undefined>,
@@ -74,14 +74,14 @@ export function createJournal(storage: Storage, model: Model) {
     if (present?.version === version) return present
     const position = await findPosition(id, version, options)
     if (position === undefined) return undefined
-    return stateAfter(id, { change: position, version }, current, options.signal)
+    return rebuildState(id, { change: position, version }, current, options.signal)
   }
 
   /**
    * A record as it was after a change. Starts from `known` if that is the state right before it; otherwise undoes the
    * later changes.
    */
-  async function stateFollowing(
+  async function stateAfterChange(
     id: number,
     change: number,
     version: number,
@@ -93,12 +93,12 @@ export function createJournal(storage: Storage, model: Model) {
     const [entry, before] = (await decodeEntries(rows)) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
     const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
-    return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
+    return start && !entry.isForgotten ? redo(start, entry) : rebuildState(id, { change, version }, current)
   }
 
   /** The change that made a version; if the journal lacks it, the number before the change that ended the version. */
   async function findPosition(id: number, version: number, options: LookupOptions): Promise<number | undefined> {
-    const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
+    const lately = await storage.readOne({ sql: RECENT_CHANGE, parameters: [model.name, id, version] })
     if (lately) return lately.change as number
     // May read all changes of a record, so it is a search.
     const [row] = await readChanges(POSITION, [version, version, model.name, id, version, version], options)
@@ -149,8 +149,8 @@ export function createJournal(storage: Storage, model: Model) {
     countEntries,
     findDeletion,
     decodeEntries,
-    stateAt,
-    stateFollowing,
+    stateAtVersion,
+    stateAfterChange,
     entriesSince,
     shownValues,
     toRecord,

@@ -25,7 +25,7 @@ const WHOLE = `
  * that stores the whole record. Undefined if the journal lacks changes. Only one page of changes is in memory at once.
  */
 export function createStateReader(storage: Storage, model: string, decodeEntries: (rows: Row[]) => Promise<Entry[]>) {
-  return async function stateAfter(
+  return async function rebuildState(
     id: number,
     place: JournalPosition,
     current: () => MaybePromise<Row | undefined>,

@@ -54,7 +54,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     let left = PAGE_BYTES
     const yielder = new Yielder()
     for (const group of inGroups(changes, CONCURRENCY)) {
-      for (const one of await together(group)) {
+      for (const one of await renderGroup(group)) {
         left -= one.text?.length ?? 0
         if (left < 0 && rendered.length > 0) return rendered
         rendered.push(one)
@@ -65,7 +65,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   }
 
   /** Renders different records concurrently, and the changes of one record in their order. */
-  async function together(changes: OwnedChange[]): Promise<RenderedChange[]> {
+  async function renderGroup(changes: OwnedChange[]): Promise<RenderedChange[]> {
     const made = new Map<number, RenderedChange>()
     const byRecord = Map.groupBy(changes, ({ model, id }) => `${model} ${id}`)
     const each = [...byRecord.values()].map(async (group) => {

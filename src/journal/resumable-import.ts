@@ -3,7 +3,8 @@ import { KEY_LIFETIME_MS, type KeyedRequest, keyReusedFailure, STORE_KEY } from 
 
 const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
 
-const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
+const UPDATE_PROGRESS =
+  'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
 
 /**
  * An import of many units that a repeated request resumes. Each unit stores the place that it has reached in its own
@@ -39,7 +40,7 @@ export class ResumableImport<Progress> {
     this.#next = JSON.stringify(progress)
     if (this.#stored === undefined)
       return { sql: STORE_KEY, parameters: [username, key, hash, now, this.#next, now - KEY_LIFETIME_MS], must: true }
-    return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
+    return { sql: UPDATE_PROGRESS, parameters: [this.#next, now, username, key, this.#stored], must: true }
   }
 
   /** Whether another request has continued the import: its records may have caused the error that the caller got. */

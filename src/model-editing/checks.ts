@@ -8,8 +8,8 @@ import { planModels } from '../tables/migrate.ts'
 
 /** Checks before the file of a model is written. */
 
-/** The other files of an outdated folder would be published together with the one that is saved. */
-export async function requireCurrent(storage: Storage, folder: string, isBehind = false): Promise<void> {
+/** Throws if the folder is outdated: saving one file would publish its older others. */
+export async function requireCurrentFolder(storage: Storage, folder: string, isBehind = false): Promise<void> {
   if (isBehind || (await isOlder(storage, folder)))
     throw new Failure('FORBIDDEN', 'Another node serves later models than those of the folder here. Edit them there.')
 }

@@ -31,7 +31,7 @@ export class ModelFiles {
   }
 
   /** Why no file can be written, or none can be made; undefined if it can. */
-  async whyFixed(): Promise<string | undefined> {
+  async whyReadOnly(): Promise<string | undefined> {
     if (!this.#isAllowed) return 'Models are not edited here (EDIT_MODELS=false).'
     const isWritable = await access(this.#folder, constants.W_OK).then(
       () => true,
@@ -42,7 +42,7 @@ export class ModelFiles {
 
   async list(): Promise<ModelFileContent[]> {
     const files = await modelFiles(this.#folder)
-    const why = await this.whyFixed()
+    const why = await this.whyReadOnly()
     return Promise.all(files.map((file) => this.#readOne(file, why)))
   }
 
@@ -50,7 +50,7 @@ export class ModelFiles {
   async read(model: string): Promise<ModelFileContent | undefined> {
     const file = (await modelFiles(this.#folder)).find((one) => modelName(one) === model)
     if (file === undefined) return undefined
-    return this.#readOne(file, await this.whyFixed())
+    return this.#readOne(file, await this.whyReadOnly())
   }
 
   /** Reads one file. If it cannot be read or parsed, the answer says so as the reason why it cannot be edited. */
@@ -73,7 +73,7 @@ export class ModelFiles {
   /** Throws if the file of a model cannot be written here, or is another than the one that was read; null for none. */
   async requireUnchanged(model: string, hash: string | null): Promise<ModelFileContent | undefined> {
     const known = await this.read(model)
-    const why = known ? known.fixed : await this.whyFixed()
+    const why = known ? known.fixed : await this.whyReadOnly()
     if (why !== undefined) throw new Failure('FORBIDDEN', why)
     if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
     return known

@@ -172,6 +172,13 @@ export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
+/** The columns that a user who sees this model may read. */
+export const visibleColumns = (model: Model): string[] => [
+  'id',
+  'version',
+  ...visibleFields(model).map(({ name }) => name),
+]
+
 /** Table with a row for each id in a field that holds several: the record, the position, and the id. */
 export const linkTable = (model: { name: string }, field: { name: string }) => `${tableName(model)}__${field.name}`
 

@@ -5,7 +5,7 @@ import type { User } from '../model/access.ts'
 import type { Database, MaybePromise, Row, Step, Storage, WriteStorage } from '../storage/storage.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { toUser, type UserRow } from './user-row.ts'
-import { noSuchUser } from './users.ts'
+import { noSuchUserFailure } from './users.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 const TOKENS = 'dossier_tokens'
@@ -88,7 +88,7 @@ export async function createToken(
         .where('username', '=', username)
         .executeTakeFirst()
       if (isThere) throwIfInvalid({ name: `is one too many: there are ${MAX_TOKENS} already. End some of them` })
-      return noSuchUser(username)
+      return noSuchUserFailure(username)
     },
   )
   const made = rows[1]?.[0] as Row

@@ -78,14 +78,14 @@ export async function findUser(db: Database, username: string): Promise<User> {
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
-  if (!row) throw noSuchUser(username)
+  if (!row) throw noSuchUserFailure(username)
   return toUser(row)
 }
 
 /** Throws if there is no such user, enabled or not. */
 export async function requireUser(db: Database, username: string): Promise<void> {
   const row = await db.selectFrom(USERS).select('username').where('username', '=', username).executeTakeFirst()
-  if (!row) throw noSuchUser(username)
+  if (!row) throw noSuchUserFailure(username)
 }
 
 export async function listUsers(db: Database): Promise<Account[]> {
@@ -127,12 +127,12 @@ export async function addUser(
     ON CONFLICT DO NOTHING RETURNING username, roles, attributes, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
   const [, [added] = []] = await writeOrExplain(
     () => storage.write({ steps: [noteFormer(username), { ...insert.compile(storage.db), must: true }] }),
-    () => notFree(storage.db, username),
+    () => usernameTakenFailure(storage.db, username),
   )
   return toAccount(added as Record<string, unknown>)
 }
 
-async function notFree(db: Database, username: string): Promise<Failure> {
+async function usernameTakenFailure(db: Database, username: string): Promise<Failure> {
   const isThere = await db.selectFrom(USERS).select('username').where('username', '=', username).executeTakeFirst()
   return isThere
     ? new Failure('NOT_UNIQUE', `There is a user "${username}" already.`, { errors: { username: 'is taken' } })
@@ -175,7 +175,7 @@ export async function changeUser(
   const endsSessions = change.password !== undefined || change.enabled === false
   const missed =
     proof === undefined
-      ? noSuchUser(username)
+      ? noSuchUserFailure(username)
       : new Failure('LOGIN_INCORRECT', 'The password has been changed meanwhile.')
   const steps = [
     update.returning(ACCOUNT).compile(),
@@ -227,7 +227,7 @@ export async function setAttributes(
   const { db } = storage
   for (;;) {
     const row = await db.selectFrom(USERS).select('attributes').where('username', '=', username).executeTakeFirst()
-    if (!row) throw noSuchUser(username)
+    if (!row) throw noSuchUserFailure(username)
     const attributes: Attributes = JSON.parse(row.attributes as string)
     const next = changedAttributes(attributes, change)
     try {
@@ -248,7 +248,7 @@ export async function removeUser(storage: WriteStorage, username: string): Promi
     parameters: [username],
   }
   const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
-  const removed = await writeKeepingAdmin(storage, noSuchUser(username), [
+  const removed = await writeKeepingAdmin(storage, noSuchUserFailure(username), [
     remove,
     remember,
     forget,
@@ -260,7 +260,10 @@ export async function removeUser(storage: WriteStorage, username: string): Promi
 /** Deletes the failed logins of a locked user. Returns the name as it is spelt. */
 export async function unlockUser(storage: WriteStorage, username: string): Promise<string> {
   const named = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
-  const unlocked = await writeKeepingAdmin(storage, noSuchUser(username), [named, clearAttempts(storage.db, username)])
+  const unlocked = await writeKeepingAdmin(storage, noSuchUserFailure(username), [
+    named,
+    clearAttempts(storage.db, username),
+  ])
   return unlocked.username as string
 }
 
@@ -276,7 +279,8 @@ function toAccount(row: Record<string, unknown>): Account {
   }
 }
 
-export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
+export const noSuchUserFailure = (username: string) =>
+  new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
 /** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
 function validateUser({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {

@@ -32,7 +32,7 @@ export interface WriteRef {
 export interface JoinedWrites {
   steps: Step[]
   /** The index of the write that a step belongs to; undefined for steps that were added later. */
-  writeAt(step: number | undefined): number | undefined
+  writeIndexOf(step: number | undefined): number | undefined
   /** The rows of one write. */
   rowsOf(rows: Row[][], write: number): Row[][]
 }
@@ -61,7 +61,7 @@ export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
   const placesOf = Map.groupBy(owners.keys(), (place) => owners[place])
   return {
     steps,
-    writeAt: (step) => (step === undefined ? undefined : owners[step]),
+    writeIndexOf: (step) => (step === undefined ? undefined : owners[step]),
     rowsOf: (rows, write) => (placesOf.get(write) as number[]).map((place) => rows[place] as Row[]),
   }
 }

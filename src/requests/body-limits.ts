@@ -35,15 +35,15 @@ export class BodyLimits {
   readonly #receiving = new Set<Arrival>()
   readonly #strangers = new Set<Arrival>()
   readonly #small = new Map<string, number>()
-  readonly #share: number
+  readonly #memoryShare: number
   #total = 0
 
   /**
-   * `share`: part of the limits for small bodies of users that this thread may use. Large bodies and those without a
+   * `memoryShare`: part of the limits for small bodies of users that this thread may use. Large bodies and those without a
    * login are read by the main thread alone, so their limits are not divided.
    */
-  constructor(bodyLimit: number, share = 1) {
-    this.#share = share
+  constructor(bodyLimit: number, memoryShare = 1) {
+    this.#memoryShare = memoryShare
     this.#received = new FairLimiter({
       perHolder: Math.max(MAX_RECEIVED.user, bodyLimit),
       total: Math.max(MAX_RECEIVED.total, LARGEST_AT_ONCE * bodyLimit),
@@ -55,7 +55,7 @@ export class BodyLimits {
   /** Reserves memory for a small body of a user. Returns a function that releases it. */
   reserve(holder: string, bytes: number): () => void {
     const own = (this.#small.get(holder) ?? 0) + bytes
-    if (own > MAX_SMALL.user * this.#share || this.#total + bytes > MAX_SMALL.total * this.#share)
+    if (own > MAX_SMALL.user * this.#memoryShare || this.#total + bytes > MAX_SMALL.total * this.#memoryShare)
       throw unavailableFailure('Too many bodies are being sent. Try again in a moment.')
     this.#add(holder, bytes)
     return () => this.#add(holder, -bytes)

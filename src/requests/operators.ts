@@ -1,7 +1,7 @@
 /** Each of these is false for NULL. Their opposites wrap them in `not`, and so are true for NULL. */
 export type OperatorName = 'eq' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'in' | 'between' | 'isSet'
 
-/** All about an operator except its SQL. `src/README.md` lists what a new one needs. */
+/** Names and operands of an operator. SQL, phrases and group comparison are elsewhere: see `src/README.md`. `src/README.md` lists what a new one needs. */
 export interface Operator {
   name: OperatorName
   /** number or kind of its values */

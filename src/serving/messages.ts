@@ -23,7 +23,7 @@ export interface ThreadStart {
   /** whether a request that met other tables may wait for the next app: the service follows by itself */
   canWaitForNextApp: boolean
   /** share of the process's memory limits that this thread may use: 0.5 is half */
-  share: number
+  memoryShare: number
 }
 
 /** Requests to a serving thread. Each is answered by `done` or `failed` with the same `id`. */

@@ -26,7 +26,7 @@ type App = Awaited<ReturnType<typeof buildApp>>
 
 const port = parentPort as MessagePort
 const start = workerData as ThreadStart
-const { config, share, canWaitForNextApp } = start
+const { config, memoryShare, canWaitForNextApp } = start
 
 const send = (message: FromThread) => port.postMessage(JSON.stringify(message))
 /** Log lines are sent together, once per turn of the event loop. */
@@ -49,7 +49,7 @@ const damage = new Damage({ fatal: (error: unknown) => send({ do: 'damage', erro
 
 const holdOutdated = canWaitForNextApp ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
 const build = (models: Model[]) =>
-  buildApp({ config, storage, models, logger: log, metrics, damage, share, holdOutdated })
+  buildApp({ config, storage, models, logger: log, metrics, damage, memoryShare, holdOutdated })
 
 let current = await build(start.models)
 let prepared: App | undefined
@@ -65,8 +65,7 @@ const front = new HttpFront(
     onShed: metrics.countShed,
     onOutdated: () => send({ do: 'outdated' }),
   },
-  undefined,
-  share,
+  { memoryShare },
 )
 
 const forwardEvents = { beforeAnswer: swaps.follow, onShed: metrics.countShed }

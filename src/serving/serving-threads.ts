@@ -60,7 +60,7 @@ export class ServingThreads {
   readonly #starting = new Set<ServingThreadHandle>()
   readonly #stopping = new AbortController()
   readonly #swapCounter = new Int32Array(new SharedArrayBuffer(4))
-  #share = 1
+  #memoryShare = 1
   #address = { host: '', port: 0 }
   #forward: { address: ForwardAddress; server: Server } | undefined
 
@@ -75,7 +75,7 @@ export class ServingThreads {
     if (count === 0) return
     const { hostname, port } = new URL(url)
     this.#address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
-    this.#share = 1 / (count + 1)
+    this.#memoryShare = 1 / (count + 1)
     this.#forward = await listenForForwarded((socket) => this.#owner.adopt(socket))
     for (let nth = 0; nth < count && !this.#isStopping; nth++) await this.#startOne()
     if (!this.#isStopping) this.#owner.logger.info(`${this.#serving.size + 1} threads serve requests`)
@@ -168,7 +168,7 @@ export class ServingThreads {
       swapCounter: this.#swapCounter,
       forward: (this.#forward as { address: ForwardAddress }).address,
       reads: this.#storage.threadReads as object,
-      share: this.#share,
+      memoryShare: this.#memoryShare,
       canWaitForNextApp: this.#owner.canWaitForNextApp,
     }
     const { logger, damage, onError, onOutdated } = this.#owner

@@ -23,7 +23,7 @@ const ICON =
 let made: Promise<Site> | undefined
 
 /** Built at the first request, and only once: the files of a running service do not change. */
-export function site(): Promise<Site> {
+export function getSite(): Promise<Site> {
   made ??= make()
   return made
 }

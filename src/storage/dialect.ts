@@ -170,7 +170,7 @@ export interface ProposedIds {
   /** query for `proposed__id`, in the order of ids */
   ids: RawBuilder<unknown>
   /** The words are so short that most records may be proposed: to read all is faster then. */
-  mayBeMost: boolean
+  mayProposeMost: boolean
 }
 
 /** SQL of an index over the texts of a record; see `tables/trigram-index.ts`. */

@@ -23,7 +23,7 @@ export async function streamRows(
 ) {
   lowerPriority()
   const port = parentPort as MessagePort
-  const { text: formatter, input, cancelledId, task } = workerData as RowStreamTask
+  const { formatter, input, cancelledId, task } = workerData as RowStreamTask
   let remainingChunks = AHEAD
   // An 'end' message counts like 'taken', so that a waiting `tell` resumes; the next row then throws `cancelled`.
   port.on('message', () => {

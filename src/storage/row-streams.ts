@@ -19,7 +19,7 @@ export interface RowStreamTask {
   /** the thread stops when this holds the id of its task */
   cancelledId: Int32Array
   task: SearchTask
-  text: JobModule
+  formatter: JobModule
   input: unknown
 }
 
@@ -78,7 +78,12 @@ export class RowStreams {
     for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
   }
 
-  async *stream(statement: Statement, text: JobModule, input: unknown, options: SearchOptions): AsyncGenerator<Chunk> {
+  async *stream(
+    statement: Statement,
+    formatter: JobModule,
+    input: unknown,
+    options: SearchOptions,
+  ): AsyncGenerator<Chunk> {
     const { username, seconds, bytes, shapes, signal } = options
     // A signal that is already aborted fires no event.
     if (signal?.aborted) throw cancelledFault()
@@ -97,7 +102,7 @@ export class RowStreams {
     const cancelledId = new Int32Array(new SharedArrayBuffer(4))
     let thread: Worker
     try {
-      thread = this.#start({ cancelledId, task, text, input })
+      thread = this.#start({ cancelledId, task, formatter, input })
     } catch (error) {
       // The system may refuse another thread.
       this.#all.delete(stream)

@@ -110,7 +110,7 @@ export interface Job<Input, Result> extends JobModule {
   types?: (input: Input) => Result
 }
 
-/** `snapshot`: beside other jobs, in a transaction whose statements all see the same. `no transaction`: each by itself. */
+/** `snapshot`: in one REPEATABLE READ transaction, beside other jobs. `no transaction`: each statement commits by itself. */
 type JobMode = 'snapshot' | 'no transaction'
 
 export const defineJob = <Input, Result>(module: string, name: string, mode?: JobMode): Job<Input, Result> =>
@@ -167,8 +167,8 @@ export interface StorageStats {
 
 /** Callbacks for commits and for background work. */
 export interface StorageEvents {
-  /** Called after every group of units, written or not. `milliseconds`: of its commit (SQLite), of the group (PostgreSQL). */
-  onCommit?(units: number, milliseconds: number): void
+  /** Called after every group of units, also if all were rejected. `milliseconds`: of its commit (SQLite), of the group (PostgreSQL). */
+  onGroup?(units: number, milliseconds: number): void
   /** Called when background work has failed, which is retried later. `what` names the work. */
   onError?(what: string, error: unknown): void
 }
@@ -213,13 +213,13 @@ export interface Storage {
   search(statement: Statement, options: SearchOptions): Promise<SearchResult>
 
   /**
-   * Streams all rows of a statement, from one snapshot, as text that `text` makes of them. Each stream has its own
+   * Streams all rows of a statement, from one snapshot, as text that `formatter` makes of them. Each stream has its own
    * thread, and runs as fast as the caller takes the chunks. It throws a `StorageFault`, and ends early if the caller
    * stops.
    */
   streamRows<Input>(
     statement: Statement,
-    text: RowFormatter<Input>,
+    formatter: RowFormatter<Input>,
     input: Input,
     options: SearchOptions,
   ): AsyncGenerator<Chunk>

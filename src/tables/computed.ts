@@ -31,7 +31,7 @@ export function createComputeStatement(model: Model, dialect: TableDialect): (re
 }
 
 /** SQL of a computed field's value, from values that are not in the table yet. */
-export function computedKey(
+export function computedValueSql(
   { computed }: Field,
   model: Model,
   dialect: TableDialect,

@@ -23,6 +23,7 @@ const LOCK_MS = [200, 200, 400, 400, 700]
 /** Attempts before a `stale` fault is thrown: others may change a table while its draft is filled. */
 const MAX_ATTEMPTS = 5
 const FIRST_PORTION = 100
+/** Interval of touching a draft during a backup; must be below `ABANDONED_MS` in `rebuild/draft.ts`. */
 const TOUCH_MS = 1000
 const MAX_PORTION = 10_000
 
@@ -39,7 +40,7 @@ export interface MigrationInput {
   generation?: number | undefined
 }
 
-/** Other models have been published than those that a change was to follow. */
+/** Thrown if another node has published models since this change was prepared. */
 export class Superseded extends Error {
   constructor() {
     super('Another node has published other models meanwhile.')
@@ -84,7 +85,10 @@ const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./appl
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
 export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.runReadJob(OVERVIEW, models)
 
-/** Whether a process that has died in the middle of a change has left something behind. Engines that cannot tell: no. */
+/**
+ * Whether a dead process has left drafts or unfinished indexes. False without `runExclusively`, and while another process
+ * changes tables.
+ */
 export async function hasLeftovers(storage: Storage): Promise<boolean> {
   const findLeftovers = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
   try {
@@ -128,13 +132,13 @@ export async function migrate(
 
 async function attempt(storage: Storage, models: Model[], options: MigrateOptions, miscounted: string[]) {
   const { buildsIndexesBefore } = rebuilderFor(storage.dialect.tables)
-  // If it is busy, another node does the same, or the next change does it.
+  // `busy`: another node does this work now, or the next change will.
   const tellUnlessBusy = (error: unknown) => {
     if (!isFault(error, 'busy')) options.onError?.(error)
   }
   const { signal, isStarting = false } = options
   const waits = { lockMs: isStarting ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
-  // A start does without an index that cannot be built now: it is made with the other changes.
+  // At a start, an index that cannot be built now is left to `apply.ts`.
   const built = buildsIndexesBefore ? await storage.runWriteJob(BUILD, { models, isOptional: isStarting }, waits) : []
   try {
     const plans = await copyAndApply(storage, models, options, { miscounted, built })

@@ -71,7 +71,7 @@ export async function planTables(
     if (table) table.indexes = table.indexes.filter(({ name }) => !built.includes(name))
     const plan = planTable(model, table, triggers, dialect, secrets.get(model.name))
     const isDrafted = drafted.includes(model.name)
-    const foreign = await foreignTables(db, plan)
+    const foreign = await checkLinkTableNames(db, plan)
     const isPlanned = plan.refusals.length + foreign.length === 0
     const refusals = table && isPlanned ? await verifyPlan(db, plan, table, isDrafted, built) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...foreign, ...refusals] })
@@ -80,7 +80,7 @@ export async function planTables(
 }
 
 /** Refuses link tables with the name of another table: that of a model that is not served, or of an operator. */
-async function foreignTables(db: Database, { model, steps }: TablePlan): Promise<string[]> {
+async function checkLinkTableNames(db: Database, { model, steps }: TablePlan): Promise<string[]> {
   const refusals: string[] = []
   for (const step of steps)
     for (const field of step.kind === 'links' ? step.links.create : []) {

@@ -88,7 +88,7 @@ export function planTable(
       ? [{ kind: 'rebuild' as const, ...rebuild }]
       : [
           ...additions.flatMap((field) => addColumn(field, model, table.rows, dialect)),
-          ...planKeys(keys, model, table.rows),
+          ...planOrderKeys(keys, model, table.rows),
         ]),
     ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name), dialect),
     ...linkSteps(links, model, table.rows),
@@ -136,7 +136,7 @@ function addColumn(field: Field, model: Model, rows: number, dialect: TableDiale
 }
 
 /** Adds the columns of order keys and fills them. */
-function planKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model: Model, rows: number): PlanStep[] {
+function planOrderKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model: Model, rows: number): PlanStep[] {
   const names = toFill.map(({ name }) => name)
   const fill = names.length > 0 && rows > 0 ? [fillOrderColumns(tableName(model), names)] : []
   const statements = [...alter, ...fill]

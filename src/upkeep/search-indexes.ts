@@ -24,21 +24,21 @@ export interface SearchIndexParts {
   log: Pick<Logger, 'warn'>
   models(): Model[]
   /** units that were written since the start */
-  countWrittenUnits(): number
+  countUnits(): number
   onError(task: string, error: unknown): void
 }
 
 /** Fills the indexes of text searches in the background. Returns a stop function. */
 export function maintainSearchIndexes(
   storage: Storage,
-  { log, models, countWrittenUnits, onError }: SearchIndexParts,
+  { log, models, countUnits, onError }: SearchIndexParts,
   pollMs = POLL_MS,
 ): () => void {
   const { tables } = storage.dialect
   let seen = 0
   const run = async (isOver: () => boolean) => {
     const before = seen
-    seen = countWrittenUnits()
+    seen = countUnits()
     const pace = seen - before > LOAD ? LOADED_PACE : IDLE_PACE
     for (const model of models())
       if (!isOver() && model.search.length > 0)

@@ -115,7 +115,7 @@ async function outdatedFront(outdatedMs?: number) {
   })
   let outdated = 0
   const events: FrontCallbacks = { ...UNOBSERVED, onOutdated: () => void outdated++ }
-  const front: HttpFront = new HttpFront(old(), events, undefined, 1, outdatedMs)
+  const front: HttpFront = new HttpFront(old(), events, { outdatedMs })
   const url = await front.listen('127.0.0.1', 0)
   const held = async (count: number) => {
     while (isHeld.length < count) await setTimeout(1)
@@ -271,7 +271,7 @@ t.test('who is too slow is not waited for', async (t) => {
     connectionsCheckingInterval: 50,
     timeout: 1000,
   }
-  const front = new HttpFront(slow('x', 1), UNOBSERVED, timeouts)
+  const front = new HttpFront(slow('x', 1), UNOBSERVED, { timeouts })
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const answer = receivedBy(socket)
@@ -293,7 +293,7 @@ t.test('a body that takes too long; an upload that goes on, and one that does no
     routing: (request, response) => void request.resume().once('end', () => response.end('all')),
   }
   const listen = async (timeout: number) => {
-    const front = new HttpFront(handler, UNOBSERVED, { ...PATIENT, requestTimeout: 100, timeout })
+    const front = new HttpFront(handler, UNOBSERVED, { timeouts: { ...PATIENT, requestTimeout: 100, timeout } })
     return { front, port: Number(new URL(await front.listen('127.0.0.1', 0)).port) }
   }
   const send = (port: number, path: string) => {
@@ -460,7 +460,7 @@ t.test('who does not read is cut off', async (t) => {
   const front = new HttpFront(
     { isUrgent: () => false, isStreamed: () => false, routing: (_request, response) => answering.resolve(response) },
     UNOBSERVED,
-    timeouts,
+    { timeouts },
   )
   const answering = Promise.withResolvers<ServerResponse>()
   const { port } = new URL(await front.listen('127.0.0.1', 0))
@@ -481,7 +481,7 @@ t.test('who does not read is cut off', async (t) => {
 })
 
 t.test('who waits for an answer is not cut off', async (t) => {
-  const front = new HttpFront(slow('late', 500), UNOBSERVED, { ...PATIENT, timeout: 100 })
+  const front = new HttpFront(slow('late', 500), UNOBSERVED, { timeouts: { ...PATIENT, timeout: 100 } })
   t.equal((await ask(await front.listen('127.0.0.1', 0))).text, 'late')
   await front.stop(1)
 })

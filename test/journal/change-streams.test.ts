@@ -275,15 +275,15 @@ t.test('streams', async (t) => {
       for (const change of own) texts.push((await feed.recordAfter(change))?.text)
       t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
       const read = createEntryDecoder(storage, thing)
-      const stateAfter = createStateReader(storage, 'a.Thing', read)
+      const rebuildState = createStateReader(storage, 'a.Thing', read)
       t.equal(
-        await stateAfter(9_999_999, { change: 1, version: 0 }, () => undefined),
+        await rebuildState(9_999_999, { change: 1, version: 0 }, () => undefined),
         undefined,
         'nothing is known of it',
       )
       const place = { change: newest, version: 0 }
       await t.rejects(
-        stateAfter(told[24].id, place, () => told[74], AbortSignal.abort()),
+        rebuildState(told[24].id, place, () => told[74], AbortSignal.abort()),
         /Nobody waits for it/,
       )
     },

@@ -5,7 +5,7 @@ import { buildApp } from '../../src/app.ts'
 import { loadModels } from '../../src/filters/load-models.ts'
 import { createLogger } from '../../src/logging.ts'
 import { modelsFingerprint } from '../../src/model/model.ts'
-import { requireCurrent } from '../../src/model-editing/checks.ts'
+import { requireCurrentFolder } from '../../src/model-editing/checks.ts'
 import { formatJson } from '../../src/model-editing/json-text.ts'
 import { ModelFiles } from '../../src/model-editing/model-files.ts'
 import type { Storage } from '../../src/storage/storage.ts'
@@ -223,7 +223,7 @@ t.test('where models are not edited', async (t) => {
   t.match(link, { fixed: /It is a link/ })
   t.equal(real?.fixed, undefined)
   t.equal(
-    await new ModelFiles(join(folder, 'nowhere'), true).whyFixed(),
+    await new ModelFiles(join(folder, 'nowhere'), true).whyReadOnly(),
     'The service may not write to the models folder.',
   )
   chmodSync(join(folder, 'a.Real.json'), 0o600)
@@ -248,11 +248,11 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     return { published: { latest, isKnown: async () => isKnown } } as unknown as Storage
   }
   const now = modelsFingerprint(await loadModels(config.MODELS_DIR))
-  await requireCurrent(published(now, true), config.MODELS_DIR)
-  await requireCurrent(published(undefined), config.MODELS_DIR)
-  await requireCurrent(published('another'), config.MODELS_DIR)
+  await requireCurrentFolder(published(now, true), config.MODELS_DIR)
+  await requireCurrentFolder(published(undefined), config.MODELS_DIR)
+  await requireCurrentFolder(published('another'), config.MODELS_DIR)
   await t.rejects(
-    requireCurrent(published('another', true), config.MODELS_DIR),
+    requireCurrentFolder(published('another', true), config.MODELS_DIR),
     { code: 'FORBIDDEN' },
     'asked of the database',
   )
@@ -267,7 +267,7 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     latest: async () => ({ fingerprint: asked()[0] }),
     isKnown: async () => asked().includes(now),
   }
-  await requireCurrent({ published: publishing } as unknown as Storage, config.MODELS_DIR)
+  await requireCurrentFolder({ published: publishing } as unknown as Storage, config.MODELS_DIR)
   t.strictSame(history, [now, 'another'])
   const payload = { data: { schema: NOTE, hash: null } }
   const answer = await app.inject({

@@ -296,7 +296,7 @@ t.test('an index is filled in the background where there are many records', sqli
   const parts = {
     log: { warn: (reason: string) => void warnings.push(reason) },
     models: () => [MODEL],
-    countWrittenUnits: () => (isLoaded += 100),
+    countUnits: () => (isLoaded += 100),
     onError: (...failure: unknown[]) => failures.push(failure),
   }
   const stop = maintainSearchIndexes(service.storage, parts, 5)
@@ -347,7 +347,7 @@ t.test('an index is filled in the background where there are many records', sqli
     {
       log: { warn: () => {} },
       models: noModels,
-      countWrittenUnits: () => 0,
+      countUnits: () => 0,
       onError: (task) => void unread.push(task),
     },
     1,
@@ -474,7 +474,7 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
   const parts = {
     log: { warn: (reason: string) => void warnings.push(reason) },
     models: () => [MODEL],
-    countWrittenUnits: () => 0,
+    countUnits: () => 0,
     onError: (task: string, error: unknown) => t.fail(task, { error }),
   }
   await addMany(service, WORTH_AN_INDEX + 1)

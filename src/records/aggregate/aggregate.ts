@@ -40,10 +40,10 @@ export function createAggregator(context: RecordsContext, model: Model) {
 
   return async function aggregate(query: AggregateQuery, caller: Caller): Promise<AggregatePage> {
     const deadline = performance.now() + findSeconds * 1000
-    const asking = { ...access.contextFor(caller), model, zone: query.zone }
+    const filterContext = { ...access.contextFor(caller), model, zone: query.zone }
     const columns = [
-      ...query.groups.map((group) => groupColumn(group, asking)),
-      ...query.values.map((value) => valueColumn(value, asking)),
+      ...query.groups.map((group) => groupColumn(group, filterContext)),
+      ...query.values.map((value) => valueColumn(value, filterContext)),
     ]
     const order = JSON.stringify([query.groups.map(({ name, by }) => [name, by]), query.sort, query.zone])
     const position = query.after === undefined ? undefined : cursors.read(model, `aggregate ${order}`, query.after)
@@ -64,12 +64,12 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const { dialect, db } = storage
     const { filter, textSearch, groups } = query
     const array = groups.find((group) => group.array)?.array
-    const asking = access.contextFor(caller)
+    const filterContext = access.contextFor(caller)
     const reach = access.reachFor(model, 'read', caller)
     const where = withReach(
       reach,
       abortCondition(query, dialect, rowNumber(array)),
-      ...(filter ? [toCondition(filter, model, asking)] : []),
+      ...(filter ? [toCondition(filter, model, filterContext)] : []),
       ...(textSearch ? [containsWords(model, textSearch, dialect)] : []),
     )
     const selected = columns
@@ -77,7 +77,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
       .map((one, index) => sql`${one} AS ${sql.ref(`column__${index}`)}`)
     const places = groups.map((_, index) => sql.lit(index + 1))
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
-    const from = recordsWithItems(array, { ...asking, model, zone: query.zone })
+    const from = recordsWithItems(array, { ...filterContext, model, zone: query.zone })
     const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
     const concerned = access.modelsBehind(model, { filter, sort: [...groups, ...query.values] }, caller)
     const { username, signal } = caller

@@ -25,25 +25,25 @@ export function createExporter(context: RecordsContext, model: Model) {
   return function exportAll({ query, format, ...how }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, textSearch, sort } = query
     const reach = access.reachFor(model, 'read', caller)
-    const asking = access.contextFor(caller)
+    const filterContext = access.contextFor(caller)
     const matching = [
       abortCondition(query, storage.dialect),
-      ...(filter ? [toCondition(filter, model, asking)] : []),
+      ...(filter ? [toCondition(filter, model, filterContext)] : []),
       ...(textSearch ? [containsWords(model, textSearch, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
-    const named = format === 'xlsx' ? namedReferences(model, columns, asking) : []
+    const named = format === 'xlsx' ? namedReferences(model, columns, filterContext) : []
     const statement = storage.db
       .selectFrom(tableName(model))
       .select([...columns, ...named.map(({ name, value }) => value.as(name))])
       .where(withReach(reach, ...matching))
-      .orderBy(orderBy(sortOrder(sort, model, asking)))
+      .orderBy(orderBy(sortOrder(sort, model, filterContext)))
       .compile()
     const lookedAt = [...access.modelsBehind(model, query, caller), ...named.flatMap((one) => one.models)]
     const shapes = keyedShapes(lookedAt, storage.dialect.tables)
     const { sql, parameters } = statement
-    const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
+    const searchOptions = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     const input: FormatInput = { model, columns, ...how }
-    return storage.streamRows({ sql, parameters }, formatter(format), input, seeker)
+    return storage.streamRows({ sql, parameters }, formatter(format), input, searchOptions)
   }
 }

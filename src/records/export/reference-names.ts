@@ -16,13 +16,13 @@ interface NamedReference {
 }
 
 /** Selects the names of the records that those of a model refer to. What the user may not read has none. */
-export function namedReferences(model: Model, columns: string[], asking: FilterContext): NamedReference[] {
+export function namedReferences(model: Model, columns: string[], filterContext: FilterContext): NamedReference[] {
   return model.fields.flatMap((field) => {
     if (!columns.includes(field.name) || !field.reference) return []
-    const target = targetModel(field, asking.models)
+    const target = targetModel(field, filterContext.models)
     const { nameField } = target
     if (nameField === undefined) return []
-    const value = valueThrough([field], () => sql.ref(nameField), model, asking)
-    return [{ name: nameColumn(field.name), value, models: [target, ...asking.follow(target).models] }]
+    const value = valueThrough([field], () => sql.ref(nameField), model, filterContext)
+    return [{ name: nameColumn(field.name), value, models: [target, ...filterContext.reachFor(target).models] }]
   })
 }

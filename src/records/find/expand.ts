@@ -3,6 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { withReach, withReachByIndex } from '../../filters/reach.ts'
 import { abortCondition, comparisonKey, referringField } from '../../filters/where.ts'
+import { secondsUntil } from '../../lib/deadline.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import {
   type Field,
@@ -95,7 +96,7 @@ async function expandRows(
   for (const name of topPaths(paths)) {
     const inverse = findInverse(model, name)
     if (inverse) {
-      complete = Math.min(complete, await addReferring(expansion, inverse, rows, pathsBelow(paths, name), budget))
+      complete = Math.min(complete, await addInverse(expansion, inverse, rows, pathsBelow(paths, name), budget))
       continue
     }
     const field = visibleField(model, name) as Field
@@ -104,7 +105,7 @@ async function expandRows(
     const below = pathsBelow(paths, name)
     complete = Math.min(complete, rowsWithFewIds(rows, idsOf))
     const ids = rows.slice(0, complete).flatMap(idsOf)
-    const { found, omitted } = await readReferred(expansion, referred, [...new Set(ids)], below, budget)
+    const { found, omitted } = await readReferences(expansion, referred, [...new Set(ids)], below, budget)
     await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, omitted })
     const first = rows.findIndex((row) => idsOf(row).some((id) => omitted.has(id)))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
@@ -140,7 +141,7 @@ async function completeFirst(
     const missing = ids.filter((id) => omitted.has(id))
     if (missing.length === 0) return
     if (performance.now() > expansion.deadline) throw tooSlow(model)
-    const more = await readReferred(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
+    const more = await readReferences(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
     for (const [id, record] of more.found) {
       found.set(id, record)
       bytes -= recordBytes(record)
@@ -163,7 +164,7 @@ const pathsBelow = (paths: string[], name: string) =>
  * Adds the records that refer to each row, the first ones in the order of their ids. Returns how many rows are complete.
  * A row of which only some records fit has a cursor for the others, as if there were more.
  */
-async function addReferring(
+async function addInverse(
   expansion: Expansion,
   inverse: Inverse,
   rows: Row[],
@@ -171,7 +172,7 @@ async function addReferring(
   budget: Budget,
 ): Promise<number> {
   const target = expansion.models.get(inverse.model) as Model
-  const { found, isTruncated } = await lookUpReferring(expansion, inverse, rows, below, budget)
+  const { found, isTruncated } = await readInverse(expansion, inverse, rows, below, budget)
   found.forEach(createRowDecoder(target))
   const complete = Math.min(await expandRows(expansion, target, found, below, budget), rowsThatFit(found))
   const isCut = isTruncated || complete < found.length
@@ -190,7 +191,7 @@ async function addReferring(
 }
 
 /** Finds one record more for each row than is shown. Runs on a search thread: a record may be referred to by any number. */
-async function lookUpReferring(
+async function readInverse(
   { storage, models, access, user, deadline }: Expansion,
   inverse: Inverse,
   rows: Row[],
@@ -222,7 +223,7 @@ async function lookUpReferring(
     WHERE related__place <= ${DEFAULT_LIMIT + 1} ORDER BY wanted__key, related__id`.compile(storage.db)
   const share = Math.max(1, Math.floor(budget.left / budget.statements--))
   const { username, signal } = user
-  const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
+  const seconds = secondsUntil(deadline)
   const shapes = keyedShapes([target, ...reach.models], storage.dialect.tables)
   const { rows: found, isTruncated } = await storage
     .search(statement, { username, seconds, bytes: share, signal, shapes })
@@ -251,7 +252,7 @@ const tooSlow = ({ name }: { name: string }) =>
   )
 
 /** Reads the referenced records in the order of `ids`, as far as the budget goes. `omitted` are the ids left out. */
-async function readReferred(
+async function readReferences(
   expansion: Expansion,
   model: Model,
   ids: unknown[],

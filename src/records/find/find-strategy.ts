@@ -8,6 +8,7 @@ import {
   referencedModels,
   toCondition,
 } from '../../filters/where.ts'
+import { secondsUntil } from '../../lib/deadline.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
@@ -68,7 +69,7 @@ export function createStrategyChooser(context: RecordsContext, model: Model, cou
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
-      const seconds = Math.max(0.001, (limits.deadline - performance.now()) / 1000)
+      const seconds = secondsUntil(limits.deadline)
       const { username, signal } = caller
       return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }

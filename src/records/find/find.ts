@@ -11,11 +11,11 @@ import { expand } from './expand.ts'
 import { createStrategyChooser, type FindLimits, type FindStrategy } from './find-strategy.ts'
 import { cursorPosition, type OrderTerm, removeSortColumns, sortOrder } from './order.ts'
 import {
-  COMMON,
   estimateSelectivity,
   findCandidates,
   type IndexCandidates,
   isRanked,
+  MAX_INDEXED_SHARE,
   MAX_RANKED,
   rankOrder,
 } from './text-search.ts'
@@ -68,11 +68,17 @@ export function createFinder(context: RecordsContext, model: Model) {
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
     const reach = access.reachFor(model, 'read', caller)
     // An index is of no use for words that most records contain: whether they do is estimated first.
-    const mayMatchMost = query.textSearch && (candidates?.mayBeMost ?? !candidates)
+    const mayMatchMost = query.textSearch && (candidates?.mayProposeMost ?? !candidates)
     const selectivity =
       query.textSearch && mayMatchMost ? await estimateSelectivity(model, query.textSearch, reach, caller, storage) : 0
     const hasTooManyToRank = selectivity > 0 && selectivity * (await counts.total()) > MAX_RANKED
-    const strategy = await chooseStrategy(query, reach, caller, limits, selectivity > COMMON ? undefined : candidates)
+    const strategy = await chooseStrategy(
+      query,
+      reach,
+      caller,
+      limits,
+      selectivity > MAX_INDEXED_SHARE ? undefined : candidates,
+    )
     const { order, found, isBestFirst } =
       limit === 0 ? NOTHING : await pageInOrder(query, position, strategy, caller, hasTooManyToRank)
     const { rows, isTruncated } = found

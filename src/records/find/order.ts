@@ -15,9 +15,9 @@ export interface OrderTerm {
 }
 
 /** The keys of a sort. A record that is referred to, and that the user may not read, counts as not set. */
-export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderTerm[] =>
+export const sortOrder = (sort: SortKey[], model: Model, filterContext: FilterContext): OrderTerm[] =>
   sort.map(({ through, field, descending }) => ({
-    key: valueThrough(through, (last) => sortingKey(field, last, asking.dialect), model, asking),
+    key: valueThrough(through, (last) => sortingKey(field, last, filterContext.dialect), model, filterContext),
     descending,
   }))
 
@@ -29,17 +29,17 @@ export function valueThrough(
   through: Field[],
   key: (model: Model) => RawBuilder<SqlValue>,
   from: Model,
-  asking: FilterContext,
+  filterContext: FilterContext,
   table = tableName(from),
 ): RawBuilder<SqlValue> {
   const [reference, ...rest] = through
   if (!reference) return key(from)
-  const model = targetModel(reference, asking.models)
+  const model = targetModel(reference, filterContext.models)
   // No model's table has such a name.
   const alias = `via__${rest.length}`
   const isReferred = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${table}.${reference.name}`)}`
-  return sql`(SELECT ${valueThrough(rest, key, model, asking, alias)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
-    WHERE ${withReach(asking.follow(model), isReferred)})`
+  return sql`(SELECT ${valueThrough(rest, key, model, filterContext, alias)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
+    WHERE ${withReach(filterContext.reachFor(model), isReferred)})`
 }
 
 const sortColumn = (index: number) => `sort__${index}`

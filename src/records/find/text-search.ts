@@ -53,7 +53,7 @@ export const isRanked = ({ sort }: Query, position: Position | undefined) =>
 export interface IndexCandidates {
   records?: RawBuilder<unknown> | undefined
   /** whether these may be most of all records */
-  mayBeMost?: boolean
+  mayProposeMost?: boolean
   condition?: Condition
   shapes: Record<string, string>
 }
@@ -63,7 +63,7 @@ const SAMPLE = 200
 const SAMPLE_SECONDS = 0.03
 
 /** If more than this part of all records matches, it is faster to read all of them than to ask an index. */
-export const COMMON = 0.5
+export const MAX_INDEXED_SHARE = 0.5
 
 /** Estimates the share of records that match, from the first ones. Returns 0 if that takes too long. */
 export async function estimateSelectivity(
@@ -101,7 +101,7 @@ export function findCandidates(model: Model, { words }: TextSearch, storage: Sto
     const mayContain = tables.trigramIndex?.mayContain(unrestrictedModel(model).search, word, containsPattern(word))
     return mayContain ? [is`${mayContain}`] : []
   })
-  if (records) return { records: records.ids, mayBeMost: records.mayBeMost, shapes }
+  if (records) return { records: records.ids, mayProposeMost: records.mayProposeMost, shapes }
   return conditions.length > 0 ? { condition: all(conditions), shapes } : undefined
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type ChangeRow, ENTRY_COLUMNS } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { asDeleted } from '../../journal/rebuild-state.ts'
+import { secondsUntil } from '../../lib/deadline.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
@@ -39,7 +40,7 @@ export function createDeletedReader(
     const { username, signal } = caller
     const deadline = performance.now() + findSeconds * 1000
     const search: Search = async (query) => {
-      const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
+      const seconds = secondsUntil(deadline)
       return storage.search(query.compile(storage.db), { username, signal, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
     const isByRule = access.reachFor(model, 'read', caller).scope === 'some'
@@ -57,7 +58,7 @@ export function createDeletedReader(
       if (isByRule) return (await readCompared(search, caller, Number.POSITIVE_INFINITY)).rows.length
       return (await search(select(sql`count(*) AS "total"`, caller))).rows[0]?.total as number
     }
-    return createHistoryPage(data, { limit, after: before, hasMore, last }, count)
+    return createHistoryPage(data, { limit, before, hasMore, last }, count)
   }
 
   /** Reads a page of deletions where no rule of rows counts: the database itself decides which of them the user sees. */

@@ -9,12 +9,12 @@ import type { History } from './history.ts'
 const PORTION = 200
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-const EMPTY = `
+const ERASE_VALUES = `
   UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND change > ? ORDER BY change LIMIT ?
   ) RETURNING change`
 
-const NOTE = `
+const INSERT_FORGET_ENTRY = `
   INSERT INTO dossier_changes (model, id, version, operation, "by", at, "createdBy", fields)
   SELECT model, id, version, 'forget', ?, ?, "createdBy", '[]' FROM dossier_changes WHERE model = ? AND id = ?
   ORDER BY change DESC LIMIT 1 RETURNING change`
@@ -23,7 +23,10 @@ const NOTE = `
 export function createForgetter({ storage }: RecordsContext, model: Model, history: History) {
   return async function forget(id: number, caller: Caller): Promise<number> {
     if (caller.idempotency?.stored) return id
-    const empty = (after: number, limit = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, limit] })
+    const empty = (after: number, limit = PORTION) => ({
+      sql: ERASE_VALUES,
+      parameters: [model.name, id, after, limit],
+    })
     const emptied = async (after: number): Promise<number[]> => {
       const [rows = []] = await storage.write({ steps: [empty(after)] })
       return rows.map(({ change }) => change as number)
@@ -35,7 +38,11 @@ export function createForgetter({ storage }: RecordsContext, model: Model, histo
       isAll = changes.length < PORTION
     }
     // Changes made since the last portion are few: they are emptied in the unit that inserts the `forget` entry.
-    const note = { sql: NOTE, parameters: [caller.username, new Date().toISOString(), model.name, id], must: true }
+    const note = {
+      sql: INSERT_FORGET_ENTRY,
+      parameters: [caller.username, new Date().toISOString(), model.name, id],
+      must: true,
+    }
     try {
       await writeIdempotent(storage, { steps: [empty(last, NO_LIMIT), note] }, caller.idempotency)
     } catch (error) {

@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import { stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
+import { areStatesWithin, stateStorage } from '../../filters/states-within-reach.ts'
 import { restoredVersion } from '../../journal/backup-restores.ts'
 import type { ChangeRow, Entry, FieldChange } from '../../journal/entry.ts'
 import { createJournal, type Journal } from '../../journal/journal.ts'
@@ -28,7 +28,7 @@ export interface HistoryPage<Item> {
 interface HistoryPageInput {
   limit: number
   /** number of the change before which the page begins; undefined for the first page */
-  after: number | undefined
+  before: number | undefined
   hasMore: boolean
   /** number of the last change on the page */
   last: number | undefined
@@ -37,10 +37,10 @@ interface HistoryPageInput {
 /** Builds a page. Only calls `count` if needed: a first page without a next one contains all items. */
 export async function createHistoryPage<Item>(
   data: Item[],
-  { limit, after, hasMore, last }: HistoryPageInput,
+  { limit, before, hasMore, last }: HistoryPageInput,
   count: () => Promise<number>,
 ): Promise<HistoryPage<Item>> {
-  const isAll = after === undefined && !hasMore && limit > 0
+  const isAll = before === undefined && !hasMore && limit > 0
   const total = isAll ? data.length : await count()
   return { total, ...(hasMore && last !== undefined && { next: String(last) }), data }
 }
@@ -75,7 +75,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
     }
     const parts = { storage: stateStorage(storage, reach, searchOptions(user)), models: access.models, lastStates }
-    const within = await statesWithin(reach, records, unrestrictedModel(model), parts)
+    const within = await areStatesWithin(reach, records, unrestrictedModel(model), parts)
     return within.map((isWithin, index) => isWithin && deletions[index]?.was !== null)
   }
 
@@ -99,11 +99,11 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   async function readHistory(
     id: number,
     limit: number,
-    after: number | undefined,
+    before: number | undefined,
     caller: Caller,
   ): Promise<HistoryPage<HistoryItem>> {
     await requireReach(id, caller)
-    const { entries, hasMore } = await journal.readPage(id, limit, after)
+    const { entries, hasMore } = await journal.readPage(id, limit, before)
     // A field that the file no longer has may have been for some roles only.
     const isAdmin = caller.roles.includes(ADMIN)
     const data = entries.map((entry): HistoryItem => {
@@ -115,7 +115,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     const last = data.at(-1)?.change
-    return createHistoryPage(data, { limit, after, hasMore, last }, () =>
+    return createHistoryPage(data, { limit, before, hasMore, last }, () =>
       journal.countEntries(id, searchOptions(caller)),
     )
   }
@@ -129,11 +129,11 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   ): Promise<StoredRecord> {
     if (expand.length > 0) throw badRequest('"expand" is about records as they are, and "version" about one as it was.')
     await requireReach(id, caller)
-    const record = await journal.toRecord(await stateAt(id, number, caller), id, number)
+    const record = await journal.toRecord(await stateAtVersion(id, number, caller), id, number)
     return { id, version: number, ...Object.fromEntries(fields.map((name) => [name, record[name]])) }
   }
 
-  async function stateAt(
+  async function stateAtVersion(
     id: number,
     number: number,
     caller: Caller,
@@ -141,7 +141,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   ): Promise<Row> {
     // Rebuilding an old version may take long, so the requests of one user run one at a time.
     const state = await limits.history.run(caller.username, () =>
-      journal.stateAt(id, number, current, searchOptions(caller)),
+      journal.stateAtVersion(id, number, current, searchOptions(caller)),
     )
     if (state) return state
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
@@ -156,7 +156,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   ) {
     const now = await current()
     if (now?.version === number) return now
-    const state = await journal.stateAt(id, number, current, searchOptions(caller))
+    const state = await journal.stateAtVersion(id, number, current, searchOptions(caller))
     const fits = (field: Field) =>
       isOfType(field, state?.[field.name] ?? null) || (state?.[field.name] ?? null) === null
     return state && visibleFields(model).every(fits) ? journal.toRecord(state, id, number) : undefined
@@ -167,7 +167,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   return {
     readHistory,
     readVersion,
-    stateAt,
+    stateAtVersion,
     recordAt,
     findReadableDeletion,
     couldRead,

@@ -8,7 +8,7 @@ import {
   isOfType,
   type Model,
   unrestrictedModel,
-  visibleFields,
+  visibleColumns,
 } from '../../model/model.ts'
 import type { Row, StorageFault, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden-values.ts'
@@ -64,7 +64,7 @@ export function createRestorer(parts: Dependencies) {
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
       throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
-    const state = await history.stateAt(id, to, caller, () => findWithin(id, reach))
+    const state = await history.stateAtVersion(id, to, caller, () => findWithin(id, reach))
     const data = { ...restorableData(state), version }
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
@@ -85,7 +85,7 @@ export function createRestorer(parts: Dependencies) {
     const last = deletion.version
     if (version !== undefined && version !== last)
       throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
-    const state = await history.stateAt(id, to ?? last, caller)
+    const state = await history.stateAtVersion(id, to ?? last, caller)
     const { unit, data } = await planRecreation(id, deletion, state, caller)
     return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
   }
@@ -98,7 +98,7 @@ export function createRestorer(parts: Dependencies) {
     const record = await records.restore(id, { ...(version !== undefined && { version }) }, caller).catch((error) => {
       throw withoutDetails(error, model, id)
     })
-    const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
+    const shown = visibleColumns(model)
     const names = shown.filter((name) => Object.hasOwn(record, name))
     return Object.fromEntries(names.map((name) => [name, record[name]])) as StoredRecord
   }

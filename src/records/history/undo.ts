@@ -24,8 +24,8 @@ const MAX_BYTES = 16_777_216
 /** Records that are looked up before other requests run. */
 const READ_AT_ONCE = 50
 
-const ONE = 'SELECT model, id, batch FROM dossier_changes WHERE change = ?'
-const ALONE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
+const CHANGE_BATCH = 'SELECT model, id, batch FROM dossier_changes WHERE change = ?'
+const SINGLE_CHANGE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 const BATCH = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE batch = ? ORDER BY change LIMIT ${MAX_CHANGES + 1}`
 
 interface Dependencies {
@@ -59,7 +59,7 @@ export function createUndo({
   findSeconds,
   maxBytes = MAX_BYTES,
 }: Dependencies) {
-  const { referring } = createDeletePreview({ storage, access, visibleModelsFor, findSeconds })
+  const { findReferring } = createDeletePreview({ storage, access, visibleModelsFor, findSeconds })
 
   const { models } = access
   const recordsOf = (model: Model) => collections.get(model) as Records
@@ -86,12 +86,13 @@ export function createUndo({
 
   /** The changes to undo, the newest first; but a record comes back before those that refer to it. */
   async function findChangesToUndo(change: number, caller: Caller): Promise<OrderedChange[]> {
-    const found = await storage.readOne({ sql: ONE, parameters: [change] })
+    const found = await storage.readOne({ sql: CHANGE_BATCH, parameters: [change] })
     const model = models.get(found?.model as string)
     const isSeen = model && (await recordsOf(model).isReadable(found?.id as number, caller))
     if (!isSeen) throw new Failure('RECORD_NOT_FOUND', `There is no change ${change}, or it is not kept.`)
     const batch = found?.batch as number | null
-    const statement = batch === null ? { sql: ALONE, parameters: [change] } : { sql: BATCH, parameters: [batch] }
+    const statement =
+      batch === null ? { sql: SINGLE_CHANGE, parameters: [change] } : { sql: BATCH, parameters: [batch] }
     const { username, signal } = caller
     const options = { username, signal, seconds: findSeconds, bytes: maxBytes, shapes: {} }
     const { rows, isTruncated } = await storage.search(statement, options)
@@ -112,7 +113,7 @@ export function createUndo({
   async function refuseNewReferences(changes: OrderedChange[], caller: Caller): Promise<void> {
     const targets = changes.filter(({ undo }) => undo === 'delete')
     const own = new Set(changes.map(keyOf))
-    const others = (await referring(targets, caller)).filter(
+    const others = (await findReferring(targets, caller)).filter(
       ({ model, field, id }) => fieldReference(field)?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
     )
     const [first] = others
@@ -250,8 +251,12 @@ async function nameRecordOnFailure<Result>(
 }
 
 /** Explains why nothing was undone, by the change that failed. */
-async function explain(error: unknown, planned: PlannedWrite[], { steps, writeAt }: JoinedWrites): Promise<unknown> {
+async function explain(
+  error: unknown,
+  planned: PlannedWrite[],
+  { steps, writeIndexOf }: JoinedWrites,
+): Promise<unknown> {
   const { step } = Object((error as Partial<StorageFault>).details) as StorageFault['details']
-  const failed = planned[writeAt(step) as number]
+  const failed = planned[writeIndexOf(step) as number]
   return failed ? explainFault(failed, error as StorageFault, steps) : error
 }

@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
 import { FULL_REACH, type Reach } from '../../filters/reach.ts'
-import { NEW_ID, statesWithin } from '../../filters/states-within-reach.ts'
+import { areStatesWithin, NEW_ID } from '../../filters/states-within-reach.ts'
 import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen-texts.ts'
 import { outOfReachFailure, reachesOwned, scopeFor } from '../../model/access.ts'
@@ -163,7 +163,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
       if (!isKnown || some.length === 0) continue
       const states = some.map(({ predicted: state, stored }) => predictedState(state as Row, stored, now))
       const parts = { storage: { read, db }, models: access.models }
-      const within = await statesWithin(reach, states, unrestricted, parts)
+      const within = await areStatesWithin(reach, states, unrestricted, parts)
       for (const [index, row] of some.entries())
         if (!within[index]) rejectRow(row, '', outOfReachFailure(model, operation).message)
     }

@@ -136,7 +136,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         return
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
-        const at = joined.writeAt(error.details.step) ?? Number.POSITIVE_INFINITY
+        const at = joined.writeIndexOf(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
         const mayChange = !isBeyondReach(error, joined.steps) && tries < TRIES
         if (row && run.key && !row.isStrict && mayChange) await refreshTarget(row, run.key, run.user)
@@ -204,7 +204,11 @@ export function createImporter({ context, model, plan }: Dependencies) {
     throw badRequest(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
   }
 
-  return { importAll, requireImportRight: findKeyField }
+  function requireImportRight(key: string | undefined, user: User): void {
+    findKeyField(key, user)
+  }
+
+  return { importAll, requireImportRight }
 }
 
 const NOTHING_DONE: ImportProgress = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }

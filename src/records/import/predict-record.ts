@@ -13,8 +13,8 @@ const MOMENTS = ['createdOn', 'updatedOn']
 export function createRecordPredictor(db: Database, model: Model, user: User, written: Field[]) {
   const decode = createRowDecoder(model)
   const computing = createComputeStatement(model, db.dialect.tables)
-  const isWritten = new Set(written.map(({ name }) => name))
-  const set = model.fields.filter((field) => !isWritten.has(field.name) && !field.computed)
+  const writtenNames = new Set(written.map(({ name }) => name))
+  const set = model.fields.filter((field) => !writtenNames.has(field.name) && !field.computed)
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
   const hasRules = rowRules(model).length > 0
   const needsComputing = model.fields.some((field) => field.computed && (isUnique(field) || hasRules))

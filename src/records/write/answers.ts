@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { StoredResult } from '../../journal/idempotency.ts'
 import { reachesOwned, scopeFor, type User } from '../../model/access.ts'
-import { type Model, visibleFields } from '../../model/model.ts'
+import { type Model, visibleColumns } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { createRowDecoder } from '../../tables/columns.ts'
 import type { StoredRecord } from '../context.ts'
@@ -24,7 +24,7 @@ interface Dependencies {
 /** Builds the answer to a write from the rows of its unit, or from the stored result of an idempotency key. */
 export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) {
   const decode = createRowDecoder(model) as (row: Row) => StoredRecord
-  const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
+  const shown = visibleColumns(model)
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */
   const mayReadWritten = (rows: Row[][], record: StoredRecord, user: User): boolean =>

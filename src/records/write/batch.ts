@@ -45,7 +45,7 @@ interface CreatedRecord {
   id: WriteRef
 }
 
-/** The first invalid operation of a batch. Those who know what the operations stand for tell of all of them. */
+/** Failure of the first invalid operation. `all` has one per invalid operation, which `nested-writes.ts` reports together. */
 export class InvalidOperations extends Failure {
   readonly all: [Failure, ...Failure[]]
 
@@ -105,7 +105,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
         try {
           if ('data' in operation) references = takeReferences(operation.data, model, made)
         } finally {
-          // Also if it is invalid: what refers to it is not wrong because of that.
+          // Also if it is invalid: operations that refer to it must not be reported for that.
           if (name !== undefined) made.set(name, { model: model.name, id: { ofWrite: index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, user, references)
@@ -236,8 +236,12 @@ export async function forOperation<Result>(index: number, work: () => MaybePromi
 }
 
 /** Explains why a batch was not written, with the index of the operation that failed. */
-async function explain(error: unknown, planned: PlannedWrite[], { steps, writeAt }: JoinedWrites): Promise<unknown> {
-  const index = error instanceof StorageFault ? writeAt(error.details.step) : undefined
+async function explain(
+  error: unknown,
+  planned: PlannedWrite[],
+  { steps, writeIndexOf }: JoinedWrites,
+): Promise<unknown> {
+  const index = error instanceof StorageFault ? writeIndexOf(error.details.step) : undefined
   // A step after the operations stores the idempotency key; its faults belong to no operation.
   if (!(error instanceof StorageFault) || index === undefined) return error
   if (error.kind === 'large') return tooLarge.atOperation(index)

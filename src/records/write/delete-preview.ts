@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { FULL_REACH, withReach } from '../../filters/reach.ts'
+import { secondsUntil } from '../../lib/deadline.ts'
 import { type Field, fieldReference, type Model, tableName, visibleField } from '../../model/model.ts'
 import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
@@ -66,17 +67,17 @@ export function createDeletePreview({
   maxRecords = MAX_RECORDS,
 }: Dependencies) {
   async function preview(targets: Target[], caller: Caller): Promise<DeletePreview> {
-    return summary(await referring(targets, caller))
+    return summary(await findReferring(targets, caller))
   }
 
-  /** The records that a delete of these deletes, changes, or is refused because of. */
-  async function referring(targets: Target[], caller: Caller): Promise<Referring[]> {
+  /** Finds the records that a delete of the targets would delete or clear, or that would prevent it. */
+  async function findReferring(targets: Target[], caller: Caller): Promise<Referring[]> {
     const deadline = performance.now() + findSeconds * 1000
     const deleted = new Set(targets.map(keyOf))
     const found: Referring[] = []
     let next = targets
     while (next.length > 0) {
-      const some = await referringTo(next, caller, deadline)
+      const some = await findReferringTo(next, caller, deadline)
       found.push(...some)
       if (found.length > maxRecords) throw tooMany
       next = some.filter((one) => {
@@ -85,13 +86,13 @@ export function createDeletePreview({
         return isNew
       })
     }
-    const isTarget = new Set(targets.map(keyOf))
+    const targetKeys = new Set(targets.map(keyOf))
     return found.filter((one) =>
-      fieldReference(one.field)?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
+      fieldReference(one.field)?.onDelete === 'cascade' ? !targetKeys.has(keyOf(one)) : !deleted.has(keyOf(one)),
     )
   }
 
-  async function referringTo(deleted: Target[], caller: Caller, deadline: number) {
+  async function findReferringTo(deleted: Target[], caller: Caller, deadline: number) {
     const found: Referring[] = []
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of access.models.values())
@@ -118,7 +119,7 @@ export function createDeletePreview({
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
-    const seconds = Math.max(0.001, (deadline - performance.now()) / 1000)
+    const seconds = secondsUntil(deadline)
     const shapes = keyedShapes([model, ...reach.models], dialect.tables)
     const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
@@ -129,7 +130,7 @@ export function createDeletePreview({
     return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 && isShown }))
   }
 
-  return { preview, referring }
+  return { preview, findReferring }
 }
 
 const ROWS_BETWEEN = 256

@@ -123,8 +123,8 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
   }
 
   /**
-   * Refuses to change a record that refers to another one. It has the version that the request names, and this is compared
-   * again when it is written, so that the record still refers to the same one then.
+   * Throws if a child belongs to another parent. The write compares the same version again, so the child cannot move in
+   * between.
    */
   async function requireOwn({ inverse, kind, data }: Child, id: number, caller: Caller): Promise<void> {
     if (kind === 'create') return

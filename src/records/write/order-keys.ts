@@ -3,7 +3,7 @@ import { orderKey } from '../../lib/order-key.ts'
 import type { Field, Model, Template } from '../../model/model.ts'
 import { templateFields } from '../../model/template.ts'
 import type { Row, TableDialect } from '../../storage/storage.ts'
-import { computedKey } from '../../tables/computed.ts'
+import { computedValueSql } from '../../tables/computed.ts'
 import { fieldsWithKey, orderColumn } from '../../tables/order-columns.ts'
 
 /** The order keys that are written with a record, where they have columns; see `tables/order-columns.ts`. */
@@ -32,7 +32,7 @@ export function createOrderKeys(model: Model, dialect: TableDialect) {
       const changed = computed.filter((field) => sources(field).some((name) => names.includes(name)))
       const keys = changed.map((field) => [
         orderColumn(field.name),
-        sql`dossier_order_key(${computedKey(field, model, dialect, newValue)})`,
+        sql`dossier_order_key(${computedValueSql(field, model, dialect, newValue)})`,
       ])
       return Object.fromEntries(keys)
     },

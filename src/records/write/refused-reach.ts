@@ -1,5 +1,5 @@
 import { FULL_REACH, type Reach, withReachByIndex } from '../../filters/reach.ts'
-import { NEW_ID, stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
+import { areStatesWithin, NEW_ID, stateStorage } from '../../filters/states-within-reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
@@ -35,7 +35,7 @@ export function createRefusedReachCheck(context: RecordsContext, model: Model) {
     }
     const options = { username: user.username, signal: user.signal, seconds: findSeconds }
     const parts = { storage: stateStorage(storage, reach, options), models: access.models }
-    const [isWithin] = await statesWithin(reach, [record], unrestricted, parts)
+    const [isWithin] = await areStatesWithin(reach, [record], unrestricted, parts)
     return isWithin === true
   }
 

@@ -7,7 +7,7 @@ import {
   type Model,
   tableName,
   unrestrictedModel,
-  visibleFields,
+  visibleColumns,
 } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
@@ -23,7 +23,7 @@ import { createOrderKeys } from './order-keys.ts'
  * Field sets that get their own UPDATE statement. Preparing a statement on a wide table is slow, so all further sets
  * share one statement.
  */
-const MAX_USUAL = 40
+const MAX_OWN_STATEMENTS = 40
 
 interface BoundValues {
   /** a number, or a reference to the row of an earlier step */
@@ -53,8 +53,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   const unrestricted = unrestrictedModel(model)
   const stored = unrestricted.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
-  const isWritten = new Set(writable.map(({ name }) => name))
-  const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
+  const writtenNames = new Set(writable.map(({ name }) => name))
+  const shown = visibleColumns(model)
   const shapes = keyedShapes([model], db.dialect.tables)
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
   const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
@@ -97,7 +97,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     for (const field of stored) {
       const { name } = field
       if (model.audit && name in audit) values[name] = audit[name as keyof typeof audit]
-      else values[name] = encode(field, isWritten.has(name) ? data[name] : field.default)
+      else values[name] = encode(field, writtenNames.has(name) ? data[name] : field.default)
     }
     const steps = [insert('create', values), ...reachCheck({ step: 0, column: 'id' }, 'create', user)]
     return { shapes, steps, by: username }
@@ -170,7 +170,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const names = Object.keys(values)
     const changed = links.filter(({ name }) => isLinksChange(data[name]))
     const set = [names, ...changed.map(({ name }) => name)].join()
-    const isUsual = usual.has(set) || usual.size < MAX_USUAL
+    const isUsual = usual.has(set) || usual.size < MAX_OWN_STATEMENTS
     if (isUsual) usual.add(set)
     // A change of links is a statement of its own: there are few of them.
     const columnSet = isUsual || changed.length > 0 ? set : 'any'
@@ -186,7 +186,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     return { ...statement, returns }
   }
 
-  /** The steps of an update, of which the last one writes: what it has written is checked. */
+  /** Appends the reach check, if there is one; then every step must return a row. */
   function withReachCheck(steps: Step[], id: number, user: User): Step[] {
     const checks = reachCheck(id, 'update', user)
     return checks.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...checks]

@@ -37,11 +37,11 @@ async function explainViolation(
   user: User,
   written: Row | number,
 ): Promise<Error> {
-  if (fault.kind === 'taken') return notUnique(fault, context, model) ?? staleFault()
-  if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleFault()
+  if (fault.kind === 'taken') return notUniqueFailure(fault, context, model) ?? staleFault()
+  if (fault.kind === 'index-too-long') return tooLongFailure(model, Object(written)) ?? staleFault()
   if (fault.kind !== 'dangling') return fault
-  if (typeof written === 'number') return stillReferred(context, model, written, user)
-  const missing = await missingAmong(context, referencesIn(model, written), () => FULL_REACH)
+  if (typeof written === 'number') return stillReferredFailure(context, model, written, user)
+  const missing = await missingReferencesFailure(context, referencesIn(model, written), () => FULL_REACH)
   // All referenced records exist now: one was created since, or its deletion was rolled back together with this write.
   return (
     missing ??
@@ -59,7 +59,7 @@ const SHORT = 100
  * PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. Undefined if
  * there is none: it is an index of the next model, which is being built.
  */
-function tooLong(model: Model, written: Row): Failure | undefined {
+function tooLongFailure(model: Model, written: Row): Failure | undefined {
   const indexed = new Set(indexKeys(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
   const all = unrestrictedModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
@@ -75,7 +75,7 @@ function tooLong(model: Model, written: Row): Failure | undefined {
 }
 
 /** Undefined if the model has no such index: it is one of the next model, which is being built. */
-function notUnique({ details }: StorageFault, { storage }: CheckContext, model: Model): Failure | undefined {
+function notUniqueFailure({ details }: StorageFault, { storage }: CheckContext, model: Model): Failure | undefined {
   const index = modelIndexes(model, storage.dialect.tables).find((one) => hasIndexName(one, details.index))
   const fields = index?.fields ?? (details.columns as string[] | undefined)
   if (!fields) return undefined
@@ -92,7 +92,7 @@ function notUnique({ details }: StorageFault, { storage }: CheckContext, model: 
 }
 
 /** Names the fields whose references prevent a delete, except in records that the user may not read. */
-async function stillReferred(context: CheckContext, model: Model, id: number, user: User): Promise<Failure> {
+async function stillReferredFailure(context: CheckContext, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
   for (const other of context.models.values()) {
     const reach = context.access.reachFor(other, 'read', user)
@@ -146,17 +146,17 @@ async function refuseUnreachable(
     const isAdded = isLinksChange(written[reference.field.name])
     // A user who may not read the field could find out by trying which ids it has.
     const isKnown = current !== undefined && !isAdded && !reference.field.writeOnly
-    const known = !isKnown ? [] : await refersAlready(context, model, current, reference, user)
+    const known = !isKnown ? [] : await findAlreadyReferenced(context, model, current, reference, user)
     references.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
-  const missing = await missingAmong(context, references, (name) =>
+  const missing = await missingReferencesFailure(context, references, (name) =>
     access.reachFor(models.get(name) as Model, 'read', user),
   )
   if (missing) throw missing
 }
 
-/** Only if the user may update and read the record. Otherwise they could find out its references by trying ids. */
-async function refersAlready(
+/** Those of `ids` that the field already has. None unless the user may update and read the record: trying ids would reveal them. */
+async function findAlreadyReferenced(
   context: CheckContext,
   model: Model,
   record: number,
@@ -175,7 +175,11 @@ async function refersAlready(
 }
 
 /** An error that lists the referenced records that do not exist within `reachFor`; undefined if all exist. */
-async function missingAmong(context: CheckContext, references: Referring[], reachFor: (model: string) => Reach) {
+async function missingReferencesFailure(
+  context: CheckContext,
+  references: Referring[],
+  reachFor: (model: string) => Reach,
+) {
   const errors: Record<string, string> = {}
   for (const { field, model, ids } of references) {
     const there = await findExistingIds(context, context.models.get(model) as Model, reachFor(model), ids)

@@ -102,7 +102,7 @@ class PostgresStorage implements Storage {
     this.#writeQueue = new WriteQueue(url, (units, milliseconds) => {
       // Before the units are answered, so that a client's next read sees its own write.
       this.#reader.endSnapshots()
-      events.onCommit?.(units, milliseconds)
+      events.onGroup?.(units, milliseconds)
     })
     this.#searches = new Searches(() => new PostgresSearcher(url), QUICK, SLOW)
     this.#rowStreams = new RowStreams((task) =>
@@ -182,11 +182,11 @@ class PostgresStorage implements Storage {
 
   streamRows<Input>(
     statement: Statement,
-    text: RowFormatter<Input>,
+    formatter: RowFormatter<Input>,
     input: Input,
     options: SearchOptions,
   ): AsyncGenerator<Chunk> {
-    return this.#rowStreams.stream(statement, text, input, options)
+    return this.#rowStreams.stream(statement, formatter, input, options)
   }
 
   needsScan(statement: Statement, table: string): Promise<boolean> {

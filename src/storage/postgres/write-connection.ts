@@ -31,7 +31,7 @@ const GROUP_TRIES = 4
 const TRIES = 5
 
 /** Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks. */
-export const isPlain = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
+export const canShareTransaction = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
 
 /**

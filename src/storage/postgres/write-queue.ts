@@ -1,6 +1,6 @@
 import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
-import { isPlain, type UnitResult, WriteConnection } from './write-connection.ts'
+import { canShareTransaction, type UnitResult, WriteConnection } from './write-connection.ts'
 
 /** Maximum number of units that share a transaction. */
 const MAX_GROUP_UNITS = 64
@@ -10,7 +10,7 @@ const LOCKED_AGAIN_MS = 50
 /** Characters per group, about. */
 const MAX_GROUP_CHARACTERS = 1_000_000
 
-type OnCommit = NonNullable<StorageEvents['onCommit']>
+type OnGroup = NonNullable<StorageEvents['onGroup']>
 
 /** Plain units share commits; any other unit has a transaction of its own. */
 type Kind = 'plain' | 'alone'
@@ -21,16 +21,16 @@ export class WriteQueue {
   #turn: Kind = 'alone'
   readonly #idle: WriteConnection[]
   readonly #connections: WriteConnection[]
-  readonly #onCommit: OnCommit
+  readonly #onGroup: OnGroup
   /** units that are tried again in a moment */
   #deferred = 0
   #onIdle: (() => void) | undefined
 
-  constructor(url: string, onCommit: OnCommit, waitTimeoutMs?: number) {
+  constructor(url: string, onGroup: OnGroup, waitTimeoutMs?: number) {
     this.#pending = new PendingUnits(() => this.#serve(), { unitKind, waitTimeoutMs })
     this.#connections = Array.from({ length: CONNECTIONS }, () => new WriteConnection(url))
     this.#idle = [...this.#connections]
-    this.#onCommit = onCommit
+    this.#onGroup = onGroup
   }
 
   write(unit: Unit): Promise<Row[][]> {
@@ -68,7 +68,7 @@ export class WriteQueue {
     const start = performance.now()
     try {
       const outcomes = await connection.writeGroup(group.map(({ unit }) => unit))
-      this.#onCommit(group.length, performance.now() - start)
+      this.#onGroup(group.length, performance.now() - start)
       for (const [index, one] of group.entries()) {
         const outcome = outcomes[index] as UnitResult
         if ('rows' in outcome) one.resolve(outcome.rows)
@@ -110,4 +110,4 @@ export class WriteQueue {
 }
 
 const other = (kind: Kind): Kind => (kind === 'alone' ? 'plain' : 'alone')
-const unitKind = (unit: Unit): Kind => (isPlain(unit) ? 'plain' : 'alone')
+const unitKind = (unit: Unit): Kind => (canShareTransaction(unit) ? 'plain' : 'alone')

@@ -57,7 +57,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const writeQueue = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
     // Before the units are answered, so that a client's next read sees its own write.
     reader.endSnapshot()
-    events.onCommit?.(units, milliseconds)
+    events.onGroup?.(units, milliseconds)
     checkpointer.checkLogSize(logBytes)
   })
   const copyLog = () => jobPool.run(CHECKPOINT, { file })
@@ -165,11 +165,11 @@ class SqliteStorage implements Storage {
 
   streamRows<Input>(
     statement: Statement,
-    text: RowFormatter<Input>,
+    formatter: RowFormatter<Input>,
     input: Input,
     options: SearchOptions,
   ): AsyncGenerator<Chunk> {
-    return this.#rowStreams.stream(statement, text, input, options)
+    return this.#rowStreams.stream(statement, formatter, input, options)
   }
 
   needsScan(statement: Statement, table: string): boolean {

@@ -6,6 +6,7 @@ export interface PackedUnits {
   units: PackedUnit[]
 }
 
+/** Only what SQLite's writer uses: `locks` and `deletesRecords` are for PostgreSQL. */
 type PackedStep = [text: number, parameters: readonly unknown[], must?: true]
 
 interface PackedUnit extends Omit<Unit, 'steps'> {

@@ -24,10 +24,11 @@ export const WORD_INDEX: WordIndexDialect = {
   proposeIds(index, table, words) {
     const wanted = [...new Set(words.flatMap(trigrams))]
     const short = words.filter((word) => trigrams(word).length === 0)
-    if (short.length > 0) return { ids: proposedByShort(index, table, short, wanted), mayBeMost: wanted.length === 0 }
+    if (short.length > 0)
+      return { ids: proposedByShort(index, table, short, wanted), mayProposeMost: wanted.length === 0 }
     const some = sql.table(index)
     const matching = sql`${some} WHERE ${some} MATCH ${wanted.map(quoted).join(' AND ')}`
-    return { ids: withUnindexed(matching, sql`filled`, table), mayBeMost: false }
+    return { ids: withUnindexed(matching, sql`filled`, table), mayProposeMost: false }
   },
 }
 

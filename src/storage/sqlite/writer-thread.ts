@@ -58,18 +58,18 @@ function answerGroup({ outcomes, ...committed }: GroupOutcome): void {
   if (portion.length > 0) port.postMessage(`{"outcomes":[${portion.join(',')}]}`)
 }
 
-async function answerTo(writer: Writer, question: WriterRequest): Promise<void> {
-  if ('group' in question) answerGroup(writer.writeGroup(unpackUnits(question.group)))
-  else if ('job' in question) {
-    const { [question.job.name]: run } = await import(question.job.module)
-    const result = await writer.runWriteJob(run, question.input, () => {
+async function answerTo(writer: Writer, request: WriterRequest): Promise<void> {
+  if ('group' in request) answerGroup(writer.writeGroup(unpackUnits(request.group)))
+  else if ('job' in request) {
+    const { [request.job.name]: run } = await import(request.job.module)
+    const result = await writer.runWriteJob(run, request.input, () => {
       answer({ isAboutToCommit: true })
       return new Promise((resolve) => {
         commit = resolve
       })
     })
     answer({ result })
-  } else if ('truncateLog' in question) answer({ result: writer.truncateLog() })
+  } else if ('truncateLog' in request) answer({ result: writer.truncateLog() })
   else {
     writer.close()
     port.close()

@@ -111,10 +111,10 @@ export class Writer {
     try {
       this.#statements.prepare('begin immediate').run()
       this.#acting = {}
-      const outcomes = units.map((unit) => this.#outcomeOf(unit))
+      const outcomes = units.map((unit) => this.#tryUnit(unit))
       makeNotedKeys(this.#statements)
       // Clears the actor: later changes from a database shell must not be recorded as this user's.
-      this.#act({})
+      this.#setActor({})
       // Read before the commit: an error after it would be reported for units that are already written.
       const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
@@ -131,25 +131,25 @@ export class Writer {
     if (this.#sqlite.inTransaction) this.#statements.prepare('rollback').run()
   }
 
-  #outcomeOf(unit: Unit): UnitOutcome {
+  #tryUnit(unit: Unit): UnitOutcome {
     try {
-      return { rows: this.#carryOut(unit) }
+      return { rows: this.#executeUnit(unit) }
     } catch (error) {
       if (!this.#sqlite.inTransaction) throw error
       return { error: serializeError(toFault(error)) }
     }
   }
 
-  #carryOut({ shapes, steps, by, as, batch, maxBytes, silent }: Unit): Row[][] {
+  #executeUnit({ shapes, steps, by, as, batch, maxBytes, silent }: Unit): Row[][] {
     for (const table in shapes) this.#requireShape(table, shapes[table] as string)
     // Outside the savepoint: `#acting` assumes that it stays when the steps are rolled back.
-    this.#act({ by, as, batch })
+    this.#setActor({ by, as, batch })
     // SQLite undoes a single statement that fails. A savepoint is still needed if its returned rows may be refused.
     const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
-    if (undoesItself) return this.#results(steps, { maxBytes, silent })
+    if (undoesItself) return this.#executeForAnswer(steps, { maxBytes, silent })
     this.#statements.prepare('savepoint unit').run()
     try {
-      const results = this.#results(steps, { maxBytes, silent })
+      const results = this.#executeForAnswer(steps, { maxBytes, silent })
       this.#statements.prepare('release unit').run()
       return results
     } catch (error) {
@@ -159,8 +159,8 @@ export class Writer {
     }
   }
 
-  #results(steps: Unit['steps'], { maxBytes, silent }: Pick<Unit, 'maxBytes' | 'silent'>): Row[][] {
-    const results = this.#steps(steps, maxBytes)
+  #executeForAnswer(steps: Unit['steps'], { maxBytes, silent }: Pick<Unit, 'maxBytes' | 'silent'>): Row[][] {
+    const results = this.#executeSteps(steps, maxBytes)
     return silent ? [] : results
   }
 
@@ -170,7 +170,7 @@ export class Writer {
   }
 
   /** Sets the actor for the triggers, unless it is already set: units of one group often have the same user. */
-  #act({ by, as, batch }: Acting) {
+  #setActor({ by, as, batch }: Acting) {
     const { by: who, as: what, batch: together } = this.#acting
     // Every batch needs its own number, also if the user is the same.
     if (who === by && what === as && !together && !batch) return
@@ -179,7 +179,7 @@ export class Writer {
   }
 
   /** Executes a step, and adds its index to a fault. */
-  #step(statement: Statement, index: number): Row[] {
+  #executeStep(statement: Statement, index: number): Row[] {
     try {
       return this.#statements.run(statement)
     } catch (error) {
@@ -190,11 +190,11 @@ export class Writer {
     }
   }
 
-  #steps(steps: Unit['steps'], maxBytes = Number.POSITIVE_INFINITY): Row[][] {
+  #executeSteps(steps: Unit['steps'], maxBytes = Number.POSITIVE_INFINITY): Row[][] {
     const results: Row[][] = []
     let left = maxBytes
     for (const [index, step] of steps.entries()) {
-      const rows = this.#step(resolveRefs(step, results), index)
+      const rows = this.#executeStep(resolveRefs(step, results), index)
       if (step.must && rows.length === 0) throw new StorageFault('no-row', 'A step has found nothing.', { step: index })
       for (const row of rows) left -= rowBytes(row)
       if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step: index })

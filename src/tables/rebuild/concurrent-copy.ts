@@ -17,7 +17,7 @@ import {
   fillDraft,
   findDraft,
   readDrafts,
-  requireWhole,
+  requireEqualCounts,
 } from './draft.ts'
 import { addLinkKeys, migrateForeignKeys, rebuildInPlace } from './in-place.ts'
 import type { Rebuilder } from './rebuilder.ts'
@@ -45,7 +45,7 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
 
   // Before the lock, because these go through the whole table.
   async onFilled(db, draft) {
-    await requireWhole(db, draft)
+    await requireEqualCounts(db, draft)
     await execute(db, dialect.analyze(draftName(draft.model)))
   },
 

@@ -5,7 +5,14 @@ import { hasIndexName, modelIndexes, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import { describeDuplicates } from '../verify.ts'
 import { draftName } from './change-marks.ts'
-import { type Draft, discardDrafts, draftOutdatedFault, type FillResult, fillDraft, requireWhole } from './draft.ts'
+import {
+  type Draft,
+  discardDrafts,
+  draftOutdatedFault,
+  type FillResult,
+  fillDraft,
+  requireEqualCounts,
+} from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
 /** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseDuplicates`. */
@@ -39,7 +46,7 @@ async function describeDraftDuplicates(db: Database, draft: Draft): Promise<stri
   for (const { name } of indexes)
     if (uniques.some((index) => hasIndexName(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
   await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
-  await requireWhole(db, draft)
+  await requireEqualCounts(db, draft)
   const reasons: string[] = []
   for (const { fields } of uniques) reasons.push(...(await describeDuplicates(db, model, fields, table)))
   return reasons

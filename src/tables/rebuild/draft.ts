@@ -240,7 +240,7 @@ function convertRow(model: Model, sources: Source[], columns: string[], row: { i
 }
 
 /** Throws if the numbers of records differ: REPLACE in a shell deletes conflicting rows without firing triggers. */
-export async function requireWhole(db: Database, { model }: Draft): Promise<void> {
+export async function requireEqualCounts(db: Database, { model }: Draft): Promise<void> {
   const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
     SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS "isWhole"`.execute(db)

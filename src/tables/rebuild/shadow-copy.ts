@@ -15,8 +15,8 @@ import {
   fillDraft,
   findDraft,
   readDrafts,
+  requireEqualCounts,
   requireNobodyCopies,
-  requireWhole,
 } from './draft.ts'
 import { createAgain, dropOperatorObjects } from './made-by-hand.ts'
 import { restoreParentNames } from './parent-names.ts'
@@ -47,7 +47,7 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
   async finish(db, drafts) {
     for (const draft of drafts) {
       await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
-      await requireWhole(db, draft)
+      await requireEqualCounts(db, draft)
     }
   },
 
