@@ -14,7 +14,7 @@ const { bundlePackages, CACHE } = await import('./package-bundles.js')
 module.enableCompileCache(CACHE)
 // Worker threads read the folder of the cache from the environment.
 process.env.NODE_COMPILE_CACHE = CACHE
-// At the first start, bundling takes about as long as loading Fastify, which needs neither package: both run at once.
+// At the first start, Fastify is loaded from its own files while the bundles are made: each takes about as long.
 await Promise.all([bundlePackages(), import('fastify')])
 await import('./server.ts')
 // Written now and not at exit, because a killed process would lose it.

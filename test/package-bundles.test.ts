@@ -1,48 +1,66 @@
-import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { bundleAddress, bundlePackages, CACHE } from '../src/package-bundles.js'
-import { emptyFolder } from './helper.ts'
+import { bundlePackages, findBundles } from '../src/package-bundles.js'
+import { emptyFolder, runTool } from './helper.ts'
 
 const installed = (path: string) => import(String(pathToFileURL(join(import.meta.dirname, '../node_modules', path))))
 
 t.test('a package in one file is the package', async (t) => {
   const cache = join(emptyFolder(t), 'cache')
-  t.equal(bundleAddress('kysely', cache), undefined, 'not made yet')
+  t.equal(findBundles(cache), undefined, 'not made yet')
   await bundlePackages(cache)
-  const names = readdirSync(cache)
-  t.match(names.join(' '), /^@sinclair-typebox-[\d.]+-\d+\.mjs kysely-[\d.]+-\d+\.mjs$/)
+  const folder = findBundles(cache) as string
+  t.strictSame(readdirSync(cache).length, 1, 'nothing else is left there')
   for (const [name, entry] of [
     ['kysely', 'kysely/dist/index.js'],
-    ['@sinclair/typebox', '@sinclair/typebox/build/esm/index.mjs'],
+    ['@sinclair-typebox', '@sinclair/typebox/build/esm/index.mjs'],
+    ['fastify', 'fastify/fastify.js'],
+    ['ajv', 'ajv/dist/ajv.js'],
+    ['@fastify-session', '@fastify/session/index.js'],
   ] as const) {
-    const bundle = await import(bundleAddress(name, cache) as string)
-    t.strictSame(Object.keys(bundle), Object.keys(await installed(entry)), `${name} exports the same`)
+    const bundle = await import(join(folder, `${name}.mjs`))
+    const names = Object.keys(await installed(entry)).filter((one) => one !== 'module.exports')
+    t.strictSame(Object.keys(bundle).sort(), names.sort(), `${name} exports the same`)
   }
-  const file = join(cache, names[1] as string)
-  const before = statSync(file)
+  const before = statSync(folder)
   await bundlePackages(cache)
-  t.equal(statSync(file).ino, before.ino, 'a file that is there is not made again')
-  for (const part of ['', 'import']) {
-    writeFileSync(file, part)
-    t.equal(bundleAddress('kysely', cache), undefined, 'a part of a file is not used')
-    await bundlePackages(cache)
-    t.equal(statSync(file).size, before.size, 'and the whole one is made again')
-  }
-  t.strictSame(readdirSync(cache), names, 'nothing else is left there')
+  t.equal(statSync(folder).ino, before.ino, 'what is there is not made again')
 })
 
-t.test('what is no such file is not used', async (t) => {
+t.test('what is not whole is not used, and made again', async (t) => {
   const cache = emptyFolder(t)
   await bundlePackages(cache)
-  const file = join(cache, readdirSync(cache).find((name) => name.startsWith('kysely')) as string)
-  const start = file.slice(0, file.lastIndexOf('-') + 1)
-  rmSync(file)
-  for (const end of ['0', '', '00', 'x']) writeFileSync(`${start}${end}.mjs`, '')
-  mkdirSync(`${start}40.mjs`)
-  mkdirSync(`${start}4096.mjs`)
-  t.equal(bundleAddress('kysely', cache), undefined)
+  const folder = findBundles(cache) as string
+  const copy = join(emptyFolder(t), 'copy')
+  cpSync(folder, copy, { recursive: true })
+  const list = join(folder, 'files.json')
+  const file = join(folder, 'kysely.mjs')
+  /** What stands in place of a file or folder; and whether it is tried that the bundles are made again. */
+  const damages: [name: string, path: string, damage: (path: string) => void, isMadeAgain?: true][] = [
+    ['an empty file', file, (path) => writeFileSync(path, '')],
+    ['a part of a file', file, (path) => writeFileSync(path, 'import'), true],
+    ['a missing file', file, () => {}],
+    ['a folder', file, mkdirSync],
+    ['a link to itself', file, (path) => symlinkSync(path, path)],
+    ['no list', list, () => {}],
+    ['a broken list', list, (path) => writeFileSync(path, '{'), true],
+    ['an empty folder', folder, mkdirSync],
+    ['a file in place of the folder', folder, (path) => writeFileSync(path, ''), true],
+  ]
+  for (const [name, path, damage, isMadeAgain] of damages) {
+    rmSync(path, { recursive: true })
+    damage(path)
+    t.equal(findBundles(cache), undefined, name)
+    if (isMadeAgain) {
+      await bundlePackages(cache)
+      t.equal(findBundles(cache), folder, `${name}: made again`)
+    }
+    rmSync(folder, { recursive: true })
+    cpSync(copy, folder, { recursive: true })
+  }
+  t.equal(readdirSync(cache).length, 1, 'nothing else is left there')
 })
 
 t.test('where nothing can be written, the packages are loaded themselves', async (t) => {
@@ -50,36 +68,35 @@ t.test('where nothing can be written, the packages are loaded themselves', async
   const occupied = join(folder, 'occupied')
   writeFileSync(occupied, '')
   await bundlePackages(join(occupied, 'cache'))
+  await bundlePackages(occupied)
+  t.equal(findBundles(occupied), undefined, 'the cache is a file')
   t.strictSame(readdirSync(folder), ['occupied'])
-  // The name of one file is taken by a folder.
-  await bundlePackages(join(folder, 'first'))
-  const [name = ''] = readdirSync(join(folder, 'first'))
-  mkdirSync(join(folder, 'second', name), { recursive: true })
-  await bundlePackages(join(folder, 'second'))
-  t.ok(
-    readdirSync(join(folder, 'second')).every((one) => one.endsWith('.mjs')),
-    'nothing temporary is left there',
-  )
 })
 
-t.test('what cannot be read is not used', async (t) => {
+t.test('two processes that make them at once do not disturb each other', async (t) => {
   const cache = emptyFolder(t)
-  await bundlePackages(cache)
-  const file = join(cache, readdirSync(cache).find((name) => name.startsWith('kysely')) as string)
-  t.equal(bundleAddress('kysely', cache), String(pathToFileURL(file)))
-  t.equal(bundleAddress('kysely', file), undefined, 'the cache is a file')
-  // Where nothing can be written either, this must not fail.
-  await bundlePackages(file)
-  const before = `${file.slice(0, file.lastIndexOf('-'))}-0.mjs`
-  symlinkSync(before, before)
-  t.equal(bundleAddress('kysely', cache), String(pathToFileURL(file)), 'something else does not matter')
-  rmSync(file)
-  symlinkSync(file, file)
-  t.equal(bundleAddress('kysely', cache), undefined, 'a link to itself')
+  const module = import.meta.resolve('../src/package-bundles.js')
+  const program = `import { bundlePackages } from '${module}'; await bundlePackages('${cache}')`
+  const make = () => runTool(['--input-type=module', '-e', program])
+  for (const { code, said } of await Promise.all([make(), make()])) t.equal(code, 0, said)
+  t.ok(findBundles(cache))
+  t.equal(readdirSync(cache).length, 1)
 })
 
-t.test('every import of such a package gets its file', async (t) => {
+t.test('every import of such a package gets its file, and every require the package', async (t) => {
   await bundlePackages()
-  t.equal(import.meta.resolve('kysely'), bundleAddress('kysely', CACHE))
-  t.equal(import.meta.resolve('@sinclair/typebox'), bundleAddress('@sinclair/typebox'))
+  const folder = String(pathToFileURL(findBundles() as string))
+  const bundles = import.meta.resolve('../src/package-bundles.js')
+  const names = ['kysely', '@sinclair/typebox', 'fastify', 'ajv']
+  // A process of its own: this one has imported the packages when there may have been no bundles.
+  const program = `import { createRequire } from 'node:module'
+    const all = ${JSON.stringify(names)}.map((name) => import.meta.resolve(name))
+    console.log(JSON.stringify([...all, createRequire('${import.meta.url}').resolve('fastify-plugin')]))`
+  const { said } = await runTool(['--import', bundles, '--input-type=module', '-e', program])
+  const [required, ...imported] = JSON.parse(said).reverse()
+  t.strictSame(
+    imported.reverse(),
+    names.map((name) => `${folder}/${name.replace('/', '-')}.mjs`),
+  )
+  t.match(required, /node_modules.fastify-plugin.index\.js$/)
 })
