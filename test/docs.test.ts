@@ -158,6 +158,14 @@ t.test('plugins/README.md lists every plugin', async (t) => {
   t.strictSame(firstCells(text, 'The plugins').sort(), names.map((name) => name.slice(0, -3)).sort())
 })
 
+t.test('plugins/README.md lists every option of routes, and no other', async (t) => {
+  const declared = readdirSync(join(ROOT, 'plugins'))
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => /interface FastifyContextConfig \{(.*?)\n {2}\}/s.exec(read(`plugins/${name}`))?.[1] ?? [])
+    .flatMap((options) => [...options.matchAll(/^ {4}(\w+)\?:/gm)].map(([, name]) => name as string))
+  t.strictSame(firstCells(read('plugins/README.md'), 'How to add one').sort(), declared.sort())
+})
+
 t.test('what the READMEs give to paste passes types, lint and its own test', async (t) => {
   const [hello, test] = [...read('plugins/README.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(
     ([, code]) => code as string,

@@ -7,6 +7,7 @@ import { dataFolder } from '../data-folder.ts'
 import { Failure } from '../errors.ts'
 import { backupName } from '../lib/backup-name.ts'
 import type { Storage } from '../storage/storage.ts'
+import { repeat } from './repeat.ts'
 
 /** The occasion of a backup; `BACKUP_KEEP` applies to each kind separately. */
 type Kind = 'automatic' | 'before-change' | 'on-request'
@@ -20,26 +21,20 @@ interface Dependencies {
 const POLL_MS = 60_000
 
 /** Makes automatic backups every `BACKUP_EVERY_HOURS` and removes the oldest of them. Returns a stop function. */
-export function scheduleBackups(storage: Storage, config: Config, parts: Dependencies, pollMs = POLL_MS): () => void {
+export function scheduleBackups(
+  storage: Storage,
+  config: Config,
+  { log, onError }: Dependencies,
+  pollMs = POLL_MS,
+): () => void {
   if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
-  let isAtIt = false
-  const timer = setInterval(async () => {
-    if (isAtIt) return
-    isAtIt = true
-    await backupIfDue(storage, config, parts)
-    isAtIt = false
-  }, pollMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  const run = () => backupIfDue(storage, config, log)
+  return repeat({ everyMs: pollMs, run, onError: (error) => onError('backup', error) })
 }
 
-export async function backupIfDue(storage: Storage, config: Config, { log, onError }: Dependencies): Promise<void> {
-  try {
-    if (isDue(backupFolder(config), config))
-      log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
-  } catch (error) {
-    onError('backup', error)
-  }
+export async function backupIfDue(storage: Storage, config: Config, log: Dependencies['log']): Promise<void> {
+  if (isDue(backupFolder(config), config))
+    log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
 }
 
 /** Returns the path of the backup. */

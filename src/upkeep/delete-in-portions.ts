@@ -9,13 +9,13 @@ const MAX_AT_ONCE = 1000
 
 /**
  * Deletes old rows in portions, with a pause after each as long as the portion took. `deleteStep` returns the
- * step that deletes up to `portion` rows and returns one row for each. After `isOver` the rest waits for the next run.
+ * step that deletes up to `portion` rows and returns one row for each. After `isStopped` the rest waits for the next run.
  */
 export async function deleteInPortions(
   storage: Storage,
   deleteStep: (portion: number) => Step,
   onDeleted: (count: number) => void,
-  isOver: () => boolean,
+  isStopped: () => boolean,
 ): Promise<void> {
   let portion = FIRST_PORTION
   let isAll = false
@@ -27,5 +27,5 @@ export async function deleteInPortions(
     isAll = rows.length < portion
     portion = nextPortion(portion, took, PORTION_MS, MAX_AT_ONCE)
     await setTimeout(took, undefined, { ref: false })
-  } while (!isAll && !isOver())
+  } while (!isAll && !isStopped())
 }

@@ -12,8 +12,8 @@ export function maintainOrderKeys(storage: Storage, onError: (task: string, erro
   if (!storage.dialect.tables.keepsOrderKeys) return () => {}
   return repeat({
     everyMs: pollMs,
-    async run(isOver) {
-      while (!isOver() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
+    async run(isStopped) {
+      while (!isStopped() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
     },
     onError: (error) => onError('making sort keys of texts that were changed by hand', error),
   })

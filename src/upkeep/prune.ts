@@ -17,10 +17,10 @@ export function prune(
   storage: Storage,
   before: Date,
   onPruned: (changes: number) => void,
-  isOver = () => false,
+  isStopped = () => false,
 ): Promise<void> {
   const deleteStep = (portion: number) => ({ sql: PRUNE, parameters: [portion, before.toISOString()] })
-  return deleteInPortions(storage, deleteStep, onPruned, isOver)
+  return deleteInPortions(storage, deleteStep, onPruned, isStopped)
 }
 
 const SWEEP = `
@@ -28,8 +28,8 @@ const SWEEP = `
   RETURNING key`
 
 /** Deletes expired idempotency keys. */
-export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
+export function sweepKeys(storage: Storage, isStopped: () => boolean): Promise<void> {
   const before = Date.now() - KEY_LIFETIME_MS
   const deleteStep = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
-  return deleteInPortions(storage, deleteStep, () => {}, isOver)
+  return deleteInPortions(storage, deleteStep, () => {}, isStopped)
 }

@@ -3,30 +3,30 @@ interface Repetition {
   everyMs: number
   /** whether the first run starts at once, and not after that time */
   isAtOnce?: boolean
-  /** A run. It ends soon when `isOver` returns true. */
-  run(isOver: () => boolean): Promise<void>
+  /** A run. It ends soon when `isStopped` returns true. */
+  run(isStopped: () => boolean): Promise<void>
   /** Called with the error of a run, unless the repetition has been stopped. */
   onError(error: unknown): void
 }
 
 /** Repeats background work. While a run takes longer, no second one starts beside it. Returns a stop function. */
 export function repeat({ everyMs, isAtOnce = false, run, onError }: Repetition): () => void {
-  let isOver = false
+  let isStopped = false
   let isRunning = false
   const start = async () => {
     if (isRunning) return
     isRunning = true
     try {
-      await run(() => isOver)
+      await run(() => isStopped)
     } catch (error) {
-      if (!isOver) onError(error)
+      if (!isStopped) onError(error)
     }
     isRunning = false
   }
   const timer = setInterval(start, everyMs).unref()
   if (isAtOnce) void start()
   return () => {
-    isOver = true
+    isStopped = true
     clearInterval(timer)
   }
 }

@@ -36,25 +36,25 @@ export function maintainSearchIndexes(
 ): () => void {
   const { tables } = storage.dialect
   let seen = 0
-  const run = async (isOver: () => boolean) => {
+  const run = async (isStopped: () => boolean) => {
     const before = seen
     seen = countUnits()
     const pace = seen - before > LOAD ? LOADED_PACE : IDLE_PACE
     for (const model of models())
-      if (!isOver() && model.search.length > 0)
-        await catchUp(model, pace, isOver).catch((error) => fail(model, error, isOver))
+      if (!isStopped() && model.search.length > 0)
+        await catchUp(model, pace, isStopped).catch((error) => fail(model, error, isStopped))
   }
-  const catchUp = async (model: Model, pace: typeof IDLE_PACE, isOver: () => boolean) => {
-    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace, isOver) : create(model))
+  const catchUp = async (model: Model, pace: typeof IDLE_PACE, isStopped: () => boolean) => {
+    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace, isStopped) : create(model))
   }
-  const fail = ({ name }: Model, error: unknown, isOver: () => boolean) => {
+  const fail = ({ name }: Model, error: unknown, isStopped: () => boolean) => {
     // Another process may be changing tables, or creating the same index.
-    if (!isOver() && !isFault(error, 'busy')) onError(`filling the index for text searches in ${name}`, error)
+    if (!isStopped() && !isFault(error, 'busy')) onError(`filling the index for text searches in ${name}`, error)
   }
   /** Adds portions for one round, about a second; then the load and the other models are checked again. */
-  const addPortions = async (model: Model, { ms, pause }: typeof IDLE_PACE, isOver: () => boolean) => {
+  const addPortions = async (model: Model, { ms, pause }: typeof IDLE_PACE, isStopped: () => boolean) => {
     const end = performance.now() + pollMs
-    for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {
+    for (let hasMore = true; hasMore && !isStopped() && performance.now() < end; ) {
       const start = performance.now()
       hasMore = await storage.runWriteJob(INDEX_PORTION, indexInput(model, tables, ms))
       await setTimeout(pause * (performance.now() - start), undefined, { ref: false })

@@ -49,13 +49,13 @@ export function maintainJournal(
   return repeat({
     everyMs: pollMs,
     isAtOnce: true,
-    async run(isOver) {
-      await scrub(storage, isOver)
-      await sweepKeys(storage, isOver)
+    async run(isStopped) {
+      await scrub(storage, isStopped)
+      await sweepKeys(storage, isStopped)
       await clearLeftovers(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.countPruned(changes)
-      if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isOver)
+      if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isStopped)
     },
     onError: (error) => onError('upkeep of the history', error),
   })
