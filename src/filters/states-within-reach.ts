@@ -17,7 +17,7 @@ import type { Database, Row, SearchOptions, Statement, Storage } from '../storag
 import { columnType, encode } from '../tables/columns.ts'
 import { any } from '../tables/condition.ts'
 import { FULL_REACH, type Reach } from './reach.ts'
-import { partsOf, toCondition } from './where.ts'
+import { filterParts, toCondition } from './where.ts'
 
 /** The id of a record that is not written yet; no record has it. */
 export const NEW_ID = 0
@@ -149,7 +149,7 @@ async function findGone(
 
 /** The references of the model itself that a filter follows, and what it asks of the records there. */
 function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
-  return partsOf(filter, { ownOnly: true }).flatMap((part) => {
+  return filterParts(filter, { ownOnly: true }).flatMap((part) => {
     if ('relation' in part)
       return isInverseRelation(part.relation)
         ? []
@@ -168,7 +168,7 @@ function columnsIn(filters: Filter[], model: Model): Field[] {
 }
 
 function ownNames(filter: Filter): string[] {
-  return partsOf(filter, { ownOnly: true }).map((part) => {
+  return filterParts(filter, { ownOnly: true }).map((part) => {
     if (!('relation' in part)) return (part.through[0] ?? part.field).name
     return isInverseRelation(part.relation) ? ID_FIELD.name : part.relation.name
   })

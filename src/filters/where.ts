@@ -209,23 +209,25 @@ export function referencedModels(
   { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
   models: Models,
 ): Model[] {
-  const relations = partsOf(filter).flatMap((part): Relation[] => ('relation' in part ? [part.relation] : part.through))
+  const relations = filterParts(filter).flatMap((part): Relation[] =>
+    'relation' in part ? [part.relation] : part.through,
+  )
   return [...relations, ...sort.flatMap(({ through }) => through)].map((relation) => targetModel(relation, models))
 }
 
 /** Comparisons and related filters in a filter, at any depth; with `ownOnly`, not those inside related filters. */
-export function partsOf(filter: Filter | undefined, { ownOnly = false } = {}): (Comparison | RelatedFilter)[] {
+export function filterParts(filter: Filter | undefined, { ownOnly = false } = {}): (Comparison | RelatedFilter)[] {
   if (!filter) return []
-  const inner = (some: Filter[]) => some.flatMap((one) => partsOf(one, { ownOnly }))
+  const inner = (some: Filter[]) => some.flatMap((one) => filterParts(one, { ownOnly }))
   if ('all' in filter) return inner(filter.all)
   if ('any' in filter) return inner(filter.any)
   if ('not' in filter) return inner([filter.not])
-  return 'relation' in filter && !ownOnly ? [filter, ...partsOf(filter.matching)] : [filter]
+  return 'relation' in filter && !ownOnly ? [filter, ...filterParts(filter.matching)] : [filter]
 }
 
 /** Whether a filter asks for records that refer to another one. */
 export const looksAtReferring = (filter: Filter) =>
-  partsOf(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
+  filterParts(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
 
 /** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
 const ROWS_BETWEEN = 256
@@ -249,7 +251,7 @@ function estimateCost(filter: Filter | undefined): number {
     (part.operator === 'like' ||
       part.field.format === 'decimal' ||
       (isText(part.field) && BY_ORDER.includes(part.operator)))
-  return partsOf(filter).reduce((sum, part) => sum + (isExpensive(part) ? 1 : 0.05), 0)
+  return filterParts(filter).reduce((sum, part) => sum + (isExpensive(part) ? 1 : 0.05), 0)
 }
 
 function compare({ field, operator, values }: Comparison, model: Model, dialect: Dialect): Condition {

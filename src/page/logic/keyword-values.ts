@@ -20,8 +20,8 @@ export function keywordValue({ input }: Pick<Keyword, 'input'>, text: string): {
       ? { value }
       : { fault: input === 'integer' ? say('must be a whole number') : say('must be a number') }
   }
-  if (input === 'lines') return { value: partsOf(text, '\n') }
-  if (input === 'fields') return { value: partsOf(text, ',') }
+  if (input === 'lines') return { value: filterParts(text, '\n') }
+  if (input === 'fields') return { value: filterParts(text, ',') }
   if (input !== 'json') return { value: text }
   try {
     return { value: JSON.parse(text) }
@@ -30,7 +30,7 @@ export function keywordValue({ input }: Pick<Keyword, 'input'>, text: string): {
   }
 }
 
-const partsOf = (text: string, between: string) => [
+const filterParts = (text: string, between: string) => [
   ...new Set(
     text
       .split(between)
