@@ -1,5 +1,15 @@
 import { hash } from 'node:crypto'
-import { accessSync, constants, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import * as module from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -34,26 +44,30 @@ export const CACHE = join(INSTALLED, '.cache', 'dossier')
 const LIST = 'files.json'
 const fileName = (name) => `${name.replace('/', '-')}.mjs`
 
-/** The folder has another name for each list of packages and their versions, so an update makes another one. */
+/** npm changes this file with every change of what is installed. */
+const INSTALLED_LIST = join(INSTALLED, '.package-lock.json')
+const PREFIX = 'packages-'
+
+/** The folder has another name for all that is installed, and for each version of this file. */
 function bundleFolder(cache) {
-  const versions = PACKAGES.map(
-    (name) => JSON.parse(readFileSync(join(INSTALLED, name, 'package.json'), 'utf8')).version,
-  )
-  return join(cache, `packages-${hash('sha256', JSON.stringify([PACKAGES, EXTERNAL, versions])).slice(0, 16)}`)
+  const { mtimeMs, size } = statSync(INSTALLED_LIST)
+  const content = `${mtimeMs} ${size} ${readFileSync(import.meta.filename, 'utf8')}`
+  return join(cache, PREFIX + hash('sha256', content).slice(0, 16))
 }
 
 /** Folder of the bundles; undefined if they are not all there, or this user may not read them. */
 export function findBundles(cache = CACHE) {
   try {
     const folder = bundleFolder(cache)
-    const sizes = Object.entries(JSON.parse(readFileSync(join(folder, LIST), 'utf8')))
+    const sizes = JSON.parse(readFileSync(join(folder, LIST), 'utf8'))
     // After a power failure, a file may have lost its end.
     const isWhole = ([name, size]) => {
       const path = join(folder, name)
       accessSync(path, constants.R_OK)
       return statSync(path).size === size
     }
-    return sizes.every(isWhole) ? folder : undefined
+    const hasAll = PACKAGES.every((name) => fileName(name) in sizes)
+    return hasAll && Object.entries(sizes).every(isWhole) ? folder : undefined
   } catch {
     // If the cache cannot be read, Node loads the packages themselves, as if there were no bundles.
     return undefined
@@ -63,23 +77,43 @@ export function findBundles(cache = CACHE) {
 /** Makes the bundles if they are missing. */
 export async function bundlePackages(cache = CACHE) {
   if (findBundles(cache) !== undefined) return
-  const temporary = join(cache, `new-${process.pid}-${Date.now()}`)
   try {
-    mkdirSync(temporary, { recursive: true })
+    await makeBundles(cache)
+  } catch {
+    // Where nothing can be written, Node loads the packages themselves, as it does without its compile cache.
+  }
+}
+
+async function makeBundles(cache) {
+  const folder = bundleFolder(cache)
+  const temporary = join(cache, `${TEMPORARY}${process.pid}-${Date.now()}`)
+  mkdirSync(temporary, { recursive: true })
+  try {
     const sizes = {}
     for (const { path, contents } of await bundle(temporary)) {
       writeFileSync(path, contents, { flush: true })
       sizes[path.slice(temporary.length + 1)] = contents.length
     }
     writeFileSync(join(temporary, LIST), JSON.stringify(sizes), { flush: true })
-    const folder = bundleFolder(cache)
     // Another process may have made them meanwhile: those stay.
     if (findBundles(cache) === undefined) rmSync(folder, { recursive: true, force: true })
     renameSync(temporary, folder)
-  } catch {
-    // Where nothing can be written, Node loads the packages themselves, as it does without its compile cache.
+    removeOutdated(cache, folder)
   } finally {
     rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+const TEMPORARY = 'new-'
+/** A temporary folder of this age was left by a process that was killed. */
+const ABANDONED_MS = 3_600_000
+
+/** Removes the bundles of what was installed before, and what killed processes have left. */
+function removeOutdated(cache, current) {
+  for (const name of readdirSync(cache)) {
+    const path = join(cache, name)
+    const isAbandoned = name.startsWith(TEMPORARY) && Date.now() - statSync(path).mtimeMs > ABANDONED_MS
+    if (isAbandoned || (name.startsWith(PREFIX) && path !== current)) rmSync(path, { recursive: true, force: true })
   }
 }
 
@@ -98,8 +132,10 @@ async function bundle(outdir) {
     outExtension: { '.js': '.mjs' },
     // CommonJS modules need it for Node's own modules.
     banner: { js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);' },
-    minify: true,
-    keepNames: true,
+    // Names stay, for the stacks of errors.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    logLevel: 'silent',
     outdir,
     write: false,
   })
@@ -123,16 +159,19 @@ async function exportByName(name) {
   return `import all from '${name}'; export default all; export const { ${names.join(', ')} } = all`
 }
 
-/** Address by package, as it was when the package was first imported: a package is never loaded twice. */
-const addresses = new Map()
+/** Packages that are loaded from bundles or not, as it was when they were first imported: none is loaded twice. */
+const isBundled = new Map()
+let bundles
+const PROJECT = String(pathToFileURL(join(import.meta.dirname, '..', '/')))
 
 module.registerHooks({
   resolve(specifier, context, nextResolve) {
-    // `require` of a CommonJS package needs the package itself.
-    if (!PACKAGES.includes(specifier) || !context.conditions.includes('import')) return nextResolve(specifier, context)
-    if (!addresses.has(specifier)) addresses.set(specifier, findBundles())
-    const folder = addresses.get(specifier)
-    if (folder === undefined) return nextResolve(specifier, context)
-    return { url: String(pathToFileURL(join(folder, fileName(specifier)))), format: 'module', shortCircuit: true }
+    // Model files may be elsewhere, with packages of their own. `require` of a CommonJS package needs the package itself.
+    const isOurs = PACKAGES.includes(specifier) && context.conditions.includes('import')
+    if (!isOurs || !context.parentURL?.startsWith(PROJECT)) return nextResolve(specifier, context)
+    bundles ??= findBundles()
+    if (!isBundled.has(specifier)) isBundled.set(specifier, bundles !== undefined)
+    if (!isBundled.get(specifier)) return nextResolve(specifier, context)
+    return { url: String(pathToFileURL(join(bundles, fileName(specifier)))), format: 'module', shortCircuit: true }
   },
 })

@@ -1,5 +1,15 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { bundlePackages, findBundles } from '../src/package-bundles.js'
@@ -46,6 +56,8 @@ t.test('what is not whole is not used, and made again', async (t) => {
     ['a link to itself', file, (path) => symlinkSync(path, path)],
     ['no list', list, () => {}],
     ['a broken list', list, (path) => writeFileSync(path, '{'), true],
+    ['a list without files', list, (path) => writeFileSync(path, '{}')],
+    ['a list that is none', list, (path) => writeFileSync(path, '5')],
     ['an empty folder', folder, mkdirSync],
     ['a file in place of the folder', folder, (path) => writeFileSync(path, ''), true],
   ]
@@ -73,6 +85,28 @@ t.test('where nothing can be written, the packages are loaded themselves', async
   t.strictSame(readdirSync(folder), ['occupied'])
 })
 
+t.test('somebody who may not even search the cache starts without it', async (t) => {
+  const cache = emptyFolder(t)
+  const module = import.meta.resolve('../src/package-bundles.js')
+  const program = `import { bundlePackages } from '${module}'
+    if (process.getuid?.() === 0) process.setuid(65_534)
+    await bundlePackages('${join(cache, 'closed', 'cache')}')`
+  mkdirSync(join(cache, 'closed', 'cache'), { recursive: true })
+  chmodSync(join(cache, 'closed'), 0o000)
+  const { code, said } = await runTool(['--input-type=module', '-e', program])
+  chmodSync(join(cache, 'closed'), 0o700)
+  t.equal(code, 0, said)
+})
+
+t.test('what is outdated or abandoned is removed when bundles are made', async (t) => {
+  const cache = emptyFolder(t)
+  for (const name of ['packages-1234', 'new-1-1', 'new-2-2', 'v24']) mkdirSync(join(cache, name))
+  const longAgo = new Date(Date.now() - 7_200_000)
+  utimesSync(join(cache, 'new-1-1'), longAgo, longAgo)
+  await bundlePackages(cache)
+  t.strictSame(readdirSync(cache).sort(), ['new-2-2', basename(findBundles(cache) as string), 'v24'])
+})
+
 t.test('two processes that make them at once do not disturb each other', async (t) => {
   const cache = emptyFolder(t)
   const module = import.meta.resolve('../src/package-bundles.js')
@@ -92,11 +126,18 @@ t.test('every import of such a package gets its file, and every require the pack
   const program = `import { createRequire } from 'node:module'
     const all = ${JSON.stringify(names)}.map((name) => import.meta.resolve(name))
     console.log(JSON.stringify([...all, createRequire('${import.meta.url}').resolve('fastify-plugin')]))`
-  const { said } = await runTool(['--import', bundles, '--input-type=module', '-e', program])
+  const run = ['--import', bundles, '--input-type=module', '-e']
+  const { said } = await runTool([...run, program])
   const [required, ...imported] = JSON.parse(said).reverse()
   t.strictSame(
     imported.reverse(),
     names.map((name) => `${folder}/${name.replace('/', '-')}.mjs`),
   )
   t.match(required, /node_modules.fastify-plugin.index\.js$/)
+  // Model files may be elsewhere, with packages of their own.
+  const elsewhere = emptyFolder(t)
+  mkdirSync(join(elsewhere, 'node_modules', 'ajv'), { recursive: true })
+  writeFileSync(join(elsewhere, 'node_modules', 'ajv', 'index.js'), 'exports.mine = 1')
+  const own = await runTool([...run, "import { mine } from 'ajv'; console.log(mine)"], elsewhere)
+  t.equal(own.said.trim(), '1')
 })
