@@ -110,6 +110,27 @@ if (browser) {
     await page.getByRole('link', { name: 'Task' }).first().waitFor()
     t.equal((await admin.put('/ws/rest/todo.Task', { name: 'x', field: '2026-01-01' })).status, 200)
 
+    // Who goes elsewhere while a model is saved stays there.
+    const saving = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/ws/models/todo.Late', async (route) => {
+      if (route.request().method() === 'PUT') {
+        saving.resolve()
+        await held.promise
+      }
+      await route.continue()
+    })
+    await page.goto(`${app.url}/#/models/todo.Late?title=Late`)
+    await page.getByRole('button', { name: 'Add a field' }).click()
+    await page.getByRole('button', { name: 'Show what happens' }).click()
+    await page.getByRole('button', { name: 'Save and serve it' }).click()
+    await saving.promise
+    await page.goto(`${app.url}/#/models`)
+    held.resolve()
+    await page.getByText('The model is saved and served.').last().waitFor()
+    await page.waitForTimeout(100)
+    t.equal(new URL(page.url()).hash, '#/models')
+
     const csv = 'Kunde;Umsatz;Aktiv;Seit\nAda;1.234,50;ja;24.12.1980\nBob;0,5;nein;\n'
     await page.goto(`${app.url}/#/models/from-file`)
     const file = (name: string, buffer: Buffer) =>

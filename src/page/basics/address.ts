@@ -42,6 +42,12 @@ export function go(href: string): void {
   location.hash = href
 }
 
+/** Returns whether the user is still here, for what happens after something has been saved: who has left is not fetched back. */
+export function rememberPlace(): () => boolean {
+  const here = location.hash
+  return () => location.hash === here
+}
+
 /** Replaces the current history entry instead of adding one. */
 export function goInstead(href: string): void {
   history.replaceState({ isKnown: true }, '', href)

@@ -1,7 +1,7 @@
 import { untracked, useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { go, place, to } from '../basics/address.ts'
+import { go, place, rememberPlace, to } from '../basics/address.ts'
 import { hasErrorCode, requestOne } from '../basics/api.ts'
 import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
@@ -63,6 +63,7 @@ function Form({ models, file, start, loaded }: FormProperties) {
       file.schema !== null && html.pre(null, JSON.stringify(file.schema, null, 2)),
     )
   const save = async () => {
+    const isStillHere = rememberPlace()
     const { served, why } = await editing.save()
     notify(
       served
@@ -71,7 +72,7 @@ function Form({ models, file, start, loaded }: FormProperties) {
           ? say('The model is saved, but not served: {why}', { why: why.join(' ') })
           : say('The model is saved. Its records are being changed; that takes a while.'),
     )
-    if (file.hash === '') go(to('models', file.model))
+    if (file.hash === '' && isStillHere()) go(to('models', file.model))
     loaded.again()
   }
   return html.article(

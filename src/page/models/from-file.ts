@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { go, to } from '../basics/address.ts'
+import { go, rememberPlace, to } from '../basics/address.ts'
 import { requestOne } from '../basics/api.ts'
 import { handFile, previewFile } from '../basics/file-preview.ts'
 import { html } from '../basics/html.ts'
@@ -53,6 +53,7 @@ export function FromFile() {
   }
 
   const make = async () => {
+    const isStillHere = rememberPlace()
     const { file, fields } = chosen.value as Chosen
     const model = name.value.trim()
     nameFault.value = MODEL_NAME.test(model)
@@ -67,6 +68,7 @@ export function FromFile() {
     })
     if (!saved.served) throw new Error(say('The model is saved, but not served yet. See "System" for the reason.'))
     notify(say('The model is made. Check the file now, and import it.'))
+    if (!isStillHere()) return
     handFile(file)
     go(to('m', model, 'import'))
   }
