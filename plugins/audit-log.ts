@@ -17,7 +17,7 @@ async function auditLog(app: FastifyInstance) {
     // A replayed answer (`Idempotency-Key`) is no new event.
     if (this.user?.idempotency?.stored) return
     // A request that is refused before `auth` runs has no `user` yet.
-    const { username } = this.user ?? this.session?.user ?? {}
+    const { username } = this.user ?? this.restoredSession?.user ?? {}
     const line = { reqId: this.id, event, username: username ?? details.subject, address: this.ip, ...details }
     if (WARNINGS.includes(event)) app.log.warn(line, event)
     else app.log.info(line, event)

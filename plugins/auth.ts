@@ -1,13 +1,9 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessSchema, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
 import type { User } from '../src/model/access.ts'
-import { component } from '../src/openapi/refs.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
-import { findSessionUser, sessionKey } from '../src/people/sessions.ts'
+import { findSessionUser, type RestoredSession } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
 import { authenticate, type VerifiedLogin } from '../src/people/users.ts'
 import type { Caller } from '../src/records/caller.ts'
@@ -33,19 +29,14 @@ declare module 'fastify' {
 
 /** Username under which wrong tokens are counted; the parentheses make it impossible as a real username. */
 const TOKEN_USERNAME = '(token)'
-const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
-/** Small, because clients send this body without being logged in. */
-const MAX_LOGIN_BODY = 8192
 /** Failed authentications that go into the audit log, by error code. Other errors say nothing about the user. */
 const AUDIT_EVENTS: Partial<Record<Code, string>> = {
   TOO_MANY_ATTEMPTS: 'login locked',
   LOGIN_INCORRECT: 'login failed',
 }
-const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
-const Person = component('Person', Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) }))
 
-/** Login and logout. Without a session or token, only routes with `public: true` are answered. */
-const auth: FastifyPluginAsyncTypebox = async (app) => {
+/** Tells who sent a request. Without a session or token, only routes with `public: true` are answered. */
+async function auth(app: FastifyInstance) {
   const tokens = new Tokens(app.storage, (err) =>
     app.log.warn({ err }, 'the last use of a token could not be written down'),
   )
@@ -65,7 +56,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   app.decorateRequest('refreshUser', function () {
     if (this.bearer) return tokens.currentUser(this.bearer)
-    return findSessionUser(app.storage, app.config, sessionKey(this.session.sessionId))
+    return findSessionUser(app.storage, app.config, (this.restoredSession as RestoredSession).key)
   })
 
   // Runs before the body is read and before "unknown model" is answered: a client without a login learns nothing.
@@ -75,9 +66,10 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       authenticateToken(request, token).then(() => done(), done)
       return
     }
-    request.user = request.session.user as User
-    if (request.user || request.routeOptions.config.public) done()
-    else if (request.session.fault) done(request.session.fault)
+    const { user, fault } = request.restoredSession ?? {}
+    request.user = user as User
+    if (user || request.routeOptions.config.public) done()
+    else if (fault) done(fault)
     else
       done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password; or send a token.'))
   })
@@ -99,66 +91,6 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       throw new Failure('LOGIN_INCORRECT', 'This token is not right, or it has ended.')
     })
   }
-
-  const tags = ['login']
-  for (const [operationId, url] of Object.entries(LOGIN_PATHS)) {
-    app.route({
-      method: 'POST',
-      url,
-      bodyLimit: MAX_LOGIN_BODY,
-      config: {
-        public: true,
-        failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'],
-        docs: { answer: SuccessSchema(Person), headers: ['Set-Cookie'] },
-      },
-      schema: {
-        tags,
-        operationId,
-        summary: 'Log in',
-        description: 'Starts a session, which the cookie of the answer stands for.',
-        body: Credentials,
-        response: { 200: SuccessSchema(Person) },
-      },
-      handler: async (request) => {
-        const { username, password } = request.body
-        const { user, proof } = await request.verifyPassword(
-          username,
-          password,
-          'The username or the password is not right.',
-        )
-        // Every login gets a new session id, against session fixation.
-        await request.session.regenerate()
-        Object.assign(request.session, { user, proof, address: request.ip })
-        await request.session.save().catch((error) => {
-          // Otherwise @fastify/session would save again when the failure is sent, and fail again.
-          delete request.session.user
-          throw error
-        })
-        request.user = user
-        request.audit('login')
-        return success(user)
-      },
-    })
-  }
-
-  app.route({
-    method: 'GET',
-    url: '/logout',
-    config: { public: true, changes: true, failures: ['FORBIDDEN'] },
-    schema: {
-      tags,
-      operationId: 'logout',
-      summary: 'Log out',
-      description: 'Ends the session. Does nothing without one.',
-      response: { 200: SuccessSchema(Type.Never()) },
-    },
-    handler: async (request, reply) => {
-      if (request.user) request.audit('logout')
-      await request.session.destroy()
-      reply.clearCookie('sid', { path: '/' })
-      return success()
-    },
-  })
 }
 
 /** Runs `authenticate`; if authentication fails, writes that to the audit log. */
@@ -176,4 +108,4 @@ async function auditFailures<Result>(
   }
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'cors', 'openapi', 'urgent'] })
+export default fp(auth, { name: 'auth', dependencies: ['session', 'security', 'cors'] })

@@ -6,7 +6,7 @@ import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { component } from '../src/openapi/refs.ts'
 import { SessionSchema } from '../src/openapi/session-schema.ts'
-import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
+import { endSession, listSessions, type SessionTimes, sessionExpires } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
 
 const Me = component(
@@ -36,10 +36,10 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: SuccessSchema(Me) },
       },
     },
-    async ({ user: { username, roles }, session, bearer }) => {
+    async ({ user: { username, roles }, restoredSession, bearer }) => {
       const user = { username, roles }
       if (bearer) return success({ ...user, sessionExpires: bearer.expires })
-      return success({ ...user, sessionExpires: sessionExpires(config, session.times as SessionTimes) })
+      return success({ ...user, sessionExpires: sessionExpires(config, restoredSession?.times as SessionTimes) })
     },
   )
 
@@ -61,7 +61,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       if (idempotency?.stored) return success()
       const { current, next } = request.body.data
       const { proof } = await request.verifyPassword(username, current, 'The current password is not right.')
-      const kept = sessionKey(request.session.sessionId)
+      const kept = request.restoredSession?.key
       await changeUser(idempotentStorage(storage, idempotency), username, { password: next }, { kept, proof }).catch(
         renamePasswordFault,
       )
@@ -81,7 +81,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: SuccessSchema(SessionSchema) },
       },
     },
-    async ({ user, session }) => success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),
+    async ({ user, restoredSession }) => success(...(await listSessions(db, user.username, restoredSession?.key))),
   )
 
   app.delete(

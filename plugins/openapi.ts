@@ -9,6 +9,7 @@ import type { JsonSchema, Model, Models } from '../src/model/model.ts'
 import { type Described, documentHead, documentPieces } from '../src/openapi/document.ts'
 import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
 import type { DescribedModels, RouteDocs } from '../src/openapi/schemas.ts'
+import { SESSION_COOKIE } from '../src/people/sessions.ts'
 import { mayChange } from '../src/requests/may-change.ts'
 import { IfNoneMatchHeaders } from '../src/requests/parameter-schemas.ts'
 import { matchesETag, toETag } from '../src/requests/preconditions.ts'
@@ -83,7 +84,7 @@ async function openapi(app: FastifyInstance) {
     ],
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'sid' },
+        session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
         token: { type: 'http', scheme: 'bearer', description: 'Made by `PUT /ws/me/tokens`.' },
       },
     },

@@ -1,52 +1,67 @@
-import cookie, { Signer } from '@fastify/cookie'
-import session, { type FastifySessionOptions } from '@fastify/session'
+import { fastifyCookie, Signer } from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Memo } from '../src/lib/memo.ts'
-import { type SessionData, SessionStore } from '../src/people/sessions.ts'
+import { type RestoredSession, SESSION_COOKIE, SessionStore } from '../src/people/sessions.ts'
 
 declare module 'fastify' {
-  interface Session extends SessionData {}
+  interface FastifyInstance {
+    sessionStore: SessionStore
+    /** signs and checks the values of session cookies */
+    cookieSigner: Signer
+  }
+  interface FastifyRequest {
+    /** the session that the request's cookie names; undefined without one, or if it has ended */
+    restoredSession: RestoredSession | undefined
+  }
 }
 
-/** Restores the session of every request from its cookie. The plugins `auth` and `access` decide about access. */
-async function sessions(app: FastifyInstance) {
+/** Tells a browser to forget the cookie of a session that has ended. */
+const CLEARED = `${SESSION_COOKIE}=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; SameSite=Lax`
+
+/** `Cookie` headers of which the session is remembered, and the longest that is. */
+const MAX_REMEMBERED = 10_000
+const MAX_HEADER = 1000
+
+/**
+ * Restores the session of every request from its cookie. The plugins `auth` and `access` decide about access.
+ *
+ * @fastify/session starts and ends sessions, in plugins/login.ts. It would create and hash two objects for each request,
+ * which takes as long as reading a record.
+ */
+async function session(app: FastifyInstance) {
   const store = new SessionStore(app.storage, app.config, (err) =>
     app.log.warn({ err }, 'the last use of a session could not be written down'),
   )
-  await app.register(cookie)
-  await app.register(session, {
-    cookieName: 'sid',
-    secret: createCachingSigner(await app.storage.secret()),
-    // The store's sessions have no `cookie` property; the options below apply to all of them.
-    store: store as FastifySessionOptions['store'],
-    // A session cookie without expiry: the database decides how long the session lasts.
-    cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: 'auto' },
-    saveUninitialized: false,
-    rolling: false,
+  const signer = new Signer(await app.storage.secret())
+  app.decorate('sessionStore', store)
+  app.decorate('cookieSigner', signer)
+  app.decorateRequest('restoredSession', undefined)
+
+  const sessionIds = new Memo<string>(MAX_REMEMBERED, MAX_HEADER)
+  /** The session id in a `Cookie` header: empty if its signature is wrong, undefined if there is no such cookie. */
+  function readSessionId(header: string): string | undefined {
+    const known = sessionIds.get(header)
+    if (known !== undefined) return known
+    const signed = fastifyCookie.parse(header)[SESSION_COOKIE]
+    if (!signed) return undefined
+    const { valid, value } = signer.unsign(signed)
+    // Invalid headers are not remembered: clients could fill the memory with them.
+    return valid ? sessionIds.keep(header, value as string) : ''
+  }
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const { cookie } = request.headers
+    const id = cookie === undefined ? undefined : readSessionId(cookie)
+    if (id === undefined) return done()
+    const restore = (session: RestoredSession | undefined) => {
+      request.restoredSession = session
+      if (!session && !request.routeOptions.config.public) reply.header('set-cookie', CLEARED)
+      done()
+    }
+    if (id === '') restore(undefined)
+    else store.find(id).then(restore, done)
   })
 }
 
-const MAX_REMEMBERED = 10_000
-
-/** A caching Signer of @fastify/cookie: two HMACs per request are a considerable part of its cost. */
-function createCachingSigner(secret: string): Signer {
-  const signer = new Signer(secret)
-  const signed = new Memo<string>(MAX_REMEMBERED)
-  const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)
-  return {
-    // Not cached here: clients without a session get a new id each time. `unsign` caches the ids that come back.
-    sign: (value) => signed.get(value) ?? signer.sign(value),
-    unsign: (value) => {
-      const known = checked.get(value)
-      if (known) return known
-      const result = signer.unsign(value)
-      // Invalid values are not cached: clients could fill the memory with them.
-      if (!result.valid) return result
-      signed.keep(result.value as string, value)
-      return checked.keep(value, result)
-    },
-  } as Signer
-}
-
-export default fp(sessions, { name: 'session', dependencies: ['errors'] })
+export default fp(session, { name: 'session', dependencies: ['errors'] })

@@ -6,7 +6,7 @@ import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN, EVERYBODY, namedRoles } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { SessionSchema } from '../src/openapi/session-schema.ts'
-import { endSession, listSessions, sessionKey } from '../src/people/sessions.ts'
+import { endSession, listSessions } from '../src/people/sessions.ts'
 import { addUser, changeUser, listUsers, removeUser, requireUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
@@ -188,9 +188,9 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
       params: Name,
       response: { 200: SuccessSchema(SessionSchema) },
     },
-    handler: async ({ params: { username }, session }) => {
+    handler: async ({ params: { username }, restoredSession }) => {
       await requireUser(storage.db, username)
-      return success(...(await listSessions(storage.db, username, sessionKey(session.sessionId))))
+      return success(...(await listSessions(storage.db, username, restoredSession?.key)))
     },
   })
 

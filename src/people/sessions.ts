@@ -7,6 +7,7 @@ import { type Database, type MaybePromise, type Step, type Storage, StorageFault
 import { toUser, type UserRow } from './user-row.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
+export const SESSION_COOKIE = 'sid'
 const SESSIONS = 'dossier_sessions'
 /** A session's last use is stored at most this often, so that a read does not cause a write. */
 const TOUCH_MS = 60_000
@@ -26,25 +27,25 @@ export interface SessionTimes {
   lastSeen: number
 }
 
-/** Data that @fastify/session holds per session: the user, and the address of the login. */
-export interface SessionData {
+/** What a login stores of a session. */
+export interface NewSession {
   user?: User
   address?: string
   /** hash of the password that the login was checked against */
   proof?: string
-  /** set for a session that was restored */
+}
+
+/** A session that a request has named. */
+export interface RestoredSession {
+  /** id in the database */
+  key: string
+  user?: User
   times?: SessionTimes
-  /** why the session could not be looked up */
+  /** why the session could not be looked up; it has no user then */
   fault?: StorageFault
 }
 
 type SessionRow = SessionTimes & UserRow
-
-/**
- * A login creates a new session, so a restored one is never modified. @fastify/session would hash every session at the
- * start and the end of each request to detect changes. It copies these functions from the object instead, if present.
- */
-const UNCHANGING = { isModified: () => false, toJSON: () => 0 }
 
 type Done<Result = never> = (error: unknown, result?: Result) => void
 
@@ -92,7 +93,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: Limits
   #touchFailed = 0
-  #seen = { snapshot: -1, sessions: new Map<string, Promise<SessionData | null>>() }
+  #seen = { snapshot: -1, sessions: new Map<string, Promise<RestoredSession | undefined>>() }
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -102,16 +103,28 @@ export class SessionStore {
     this.#limits = sessionLimits(config)
   }
 
-  get(sessionId: string, done: Done<SessionData | null>): void {
-    this.#inThisSnapshot(sessionKey(sessionId)).then(
-      (session) => done(null, session),
-      // Some routes are answered even if the session cannot be looked up.
-      (fault) => (fault instanceof StorageFault ? done(null, { fault, ...UNCHANGING }) : done(fault)),
-    )
+  get(sessionId: string, done: Done<RestoredSession | null>): void {
+    this.find(sessionId).then((session) => done(null, session ?? null), done)
+  }
+
+  /**
+   * The session of a cookie; undefined if it has ended. Requests that arrive together, as from a web page, share one
+   * lookup of their session.
+   */
+  find(sessionId: string): Promise<RestoredSession | undefined> {
+    const key = sessionKey(sessionId)
+    const snapshot = this.#storage.snapshotId()
+    if (this.#seen.snapshot !== snapshot) this.#seen = { snapshot, sessions: new Map() }
+    const { sessions } = this.#seen
+    const known = sessions.get(key)
+    if (known !== undefined) return known
+    const session = this.#lookUp(key)
+    sessions.set(key, session)
+    return session
   }
 
   /** A session is written once, at login; before that it has nothing worth storing. */
-  set(sessionId: string, { user, address, proof }: SessionData, done: Done): void {
+  set(sessionId: string, { user, address, proof }: NewSession, done: Done): void {
     if (!user) done(null)
     else this.#insert(sessionKey(sessionId), user, address as string, proof as string).then(() => done(null), done)
   }
@@ -121,26 +134,20 @@ export class SessionStore {
     query.execute().then(() => done(null), done)
   }
 
-  /** Requests that arrive together, as from a web page, share one lookup of their session. */
-  #inThisSnapshot(id: string): Promise<SessionData | null> {
-    const snapshot = this.#storage.snapshotId()
-    if (this.#seen.snapshot !== snapshot) this.#seen = { snapshot, sessions: new Map() }
-    const { sessions } = this.#seen
-    const known = sessions.get(id)
-    if (known !== undefined) return known
-    const session = this.#find(id)
-    sessions.set(id, session)
-    return session
-  }
-
-  async #find(id: string): Promise<SessionData | null> {
+  async #lookUp(key: string): Promise<RestoredSession | undefined> {
     const now = Date.now()
     const { touchMs } = this.#limits
-    const row = await lookUp(this.#storage, this.#limits, id, now)
-    if (!row) return null
-    if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
-    const { createdOn, lastSeen } = row
-    return { user: toUser(row), times: { createdOn, lastSeen }, ...UNCHANGING }
+    try {
+      const row = await lookUp(this.#storage, this.#limits, key, now)
+      if (!row) return undefined
+      if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(key, now)
+      const { createdOn, lastSeen } = row
+      return { key, user: toUser(row), times: { createdOn, lastSeen } }
+    } catch (fault) {
+      // Some routes are answered even if the session cannot be looked up.
+      if (fault instanceof StorageFault) return { key, fault }
+      throw fault
+    }
   }
 
   /** Runs in the background. After a failure (a full disk, for example) it is retried a minute later. */
@@ -181,7 +188,7 @@ export class SessionStore {
   }
 }
 
-export async function listSessions(db: Database, username: string, current: string): Promise<SessionInfo[]> {
+export async function listSessions(db: Database, username: string, current?: string): Promise<SessionInfo[]> {
   const rows = await db
     .selectFrom(SESSIONS)
     .select(['id', 'createdOn', 'lastSeen', 'address'])

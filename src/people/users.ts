@@ -152,7 +152,7 @@ export async function changeUser(
   storage: WriteStorage,
   username: string,
   change: UserChange,
-  { kept = '', proof, attributes }: { kept?: string; proof?: string; attributes?: Attributes } = {},
+  { kept = '', proof, attributes }: { kept?: string | undefined; proof?: string; attributes?: Attributes } = {},
 ): Promise<Account> {
   validateUser({ username, ...change })
   const { db } = storage

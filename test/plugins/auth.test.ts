@@ -145,7 +145,20 @@ t.test('sessions', async (t) => {
   t.equal((await back.get(CONTACTS)).status, 200, 'a session survives a restart')
   const tampered = new Client(restarted.url)
   tampered.cookie = client.cookie?.replace(/.$/, (letter) => (letter === 'A' ? 'B' : 'A'))
-  t.equal((await tampered.get(CONTACTS)).status, 401)
+  const refused = await tampered.get(CONTACTS)
+  t.equal(refused.status, 401)
+  t.match(refused.headers.get('set-cookie'), /^sid=;.*Expires=Thu, 01 Jan 1970/, 'the browser forgets it')
+  t.equal((await tampered.get('/health')).headers.get('set-cookie'), null, 'not where no session is needed')
+  t.equal((await back.get(CONTACTS)).headers.get('set-cookie'), null)
+  const other = new Client(restarted.url)
+  other.cookie = 'theme=dark'
+  const stranger = await other.get(CONTACTS)
+  t.equal(stranger.status, 401)
+  t.equal(stranger.headers.get('set-cookie'), null, 'other cookies stay')
+  other.cookie = `theme=dark; ${client.cookie}; lang=de`
+  t.equal((await other.get(CONTACTS)).status, 200, 'among other cookies')
+  const again = await new Client(restarted.url).send('POST', '/callback', credentials, { cookie: tampered.cookie })
+  t.match(again.headers.get('set-cookie'), /^sid=[^;,]+; Path=\/; HttpOnly; SameSite=Lax$/, 'one new cookie')
 
   const sessions = () => restarted.db.updateTable('dossier_sessions')
   await sessions()
