@@ -136,7 +136,7 @@ async function aggregate(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const config = {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],

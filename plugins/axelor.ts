@@ -54,7 +54,7 @@ interface RouteOptions {
 
 async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
   await yieldToOthers()
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undocumented: true, access: { model, operation: 'read' as const } }
 
@@ -91,9 +91,9 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
       response: { 200: SuccessSchema(Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })) },
     },
     handler: async ({ params, user }) => {
-      const { records, model: seen } = visibleModelFor(user)
+      const { records, model: visible } = visibleModelFor(user)
       const record = (await records.read(parseRecordId(params), user, { expand: [] })) as JsonObject
-      const copied = visibleFields(seen).filter((field) => !field.readOnly)
+      const copied = visibleFields(visible).filter((field) => !field.readOnly)
       return success(Object.fromEntries(copied.map(({ name }) => [name, record[name]])))
     },
   })

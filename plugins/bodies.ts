@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { gunzip } from 'node:zlib'
 import type { Ajv, ValidateFunction } from 'ajv'
-import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, MAX_FAULTS } from '../src/errors.ts'
+import { BodyLimits, LARGE_BODY } from '../src/http/body-limits.ts'
 import { addressGroup } from '../src/lib/address-group.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
@@ -13,8 +13,6 @@ import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { boundFaults, createAjv } from '../src/model/ajv.ts'
 import { invalidFields } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
-import { typesOnly } from '../src/openapi/types-only.ts'
-import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
 import { GZIP, isGzipped, NOT_GZIPPED } from '../src/requests/gzip.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
@@ -114,13 +112,6 @@ async function bodies(app: FastifyInstance) {
 
   // Schemas validate only bodies. `src/requests` parses paths and query strings: they are text and need other messages.
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? compileLazily(ajv, schema) : () => true))
-  app.setSerializerCompiler(({ schema }) => {
-    let serialize: ((data: unknown) => string) | undefined
-    return (data) => {
-      serialize ??= fastJson(typesOnly(schema))
-      return serialize(data)
-    }
-  })
 }
 
 /** Checks that apply to the body of any route. */

@@ -48,7 +48,7 @@ async function bulk(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>
     reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
   // Any content type is accepted, and the body is passed on as a stream.

@@ -20,7 +20,7 @@ declare module 'fastify' {
     /** Makes something once for all users who see the same fields. */
     perVisibleModels<Made>(make: (visible: VisibleModels) => Made): (user: User) => Made
     /** Returns a function that gives a model as a user sees it, with parsing context and records. */
-    visibleModel(model: Model): (user: User) => VisibleModel
+    createVisibleModelLookup(model: Model): (user: User) => VisibleModel
     /** the `Records` of each model with all its fields */
     collections: Collections
   }
@@ -57,22 +57,22 @@ async function collections(app: FastifyInstance) {
     advise: (advice: string) => app.log.warn(advice),
   }
 
-  function createVisible(seen: Models): VisibleModels {
-    const access = everything.forVisibleModels(seen)
+  function createVisibleRecords(visibleModels: Models): VisibleModels {
+    const access = everything.forVisibleModels(visibleModels)
     const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
-    const context: RecordsContext = { ...shared, models: seen, access, unrestrictedRecords }
+    const context: RecordsContext = { ...shared, models: visibleModels, access, unrestrictedRecords }
     const known = new Map<Model, Records>()
     const get = (model: Model): Records => {
       const records = known.get(model) ?? createRecords(context, model)
       known.set(model, records)
       return records
     }
-    return { models: seen, access, collections: { get } }
+    return { models: visibleModels, access, collections: { get } }
   }
 
-  function getOrCreateVisible(seen: Models): VisibleModels {
-    const visible = visibleByModels.get(seen) ?? createVisible(seen)
-    visibleByModels.set(seen, visible)
+  function getOrCreateVisible(visibleModels: Models): VisibleModels {
+    const visible = visibleByModels.get(visibleModels) ?? createVisibleRecords(visibleModels)
+    visibleByModels.set(visibleModels, visible)
     return visible
   }
 
@@ -88,14 +88,14 @@ async function collections(app: FastifyInstance) {
   const perVisibleModels = <Made>(make: (visible: VisibleModels) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
-      const seen = visibleModelsFor(user)
-      const known = made.get(seen) ?? make(getOrCreateVisible(seen))
-      made.set(seen, known)
+      const visibleModels = visibleModelsFor(user)
+      const known = made.get(visibleModels) ?? make(getOrCreateVisible(visibleModels))
+      made.set(visibleModels, known)
       return known
     }
   }
   app.decorate('perVisibleModels', perVisibleModels)
-  app.decorate('visibleModel', ({ name }: Model) =>
+  app.decorate('createVisibleModelLookup', ({ name }: Model) =>
     perVisibleModels(({ models: all, collections: some }) => {
       const model = all.get(name) as Model
       return { model, context: { model, models: all }, records: some.get(model) as Records }

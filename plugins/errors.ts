@@ -72,8 +72,8 @@ async function errors(app: FastifyInstance) {
     const isMissing = request.is404 && error.code?.startsWith('FST_')
     const said = isMissing ? app.missingRoute(request) : toFailure(error)
     const isDamage = app.damage.detect(error)
-    const answer = said.code === 'INTERNAL' && !isDamage && (await isBehind(app)) ? CHANGING : said
-    if (answer === CHANGING && isUntouched(error, request) && app.holdOutdated?.(request.raw)) {
+    const answer = said.code === 'INTERNAL' && !isDamage && (await hasOtherShapes(app)) ? CHANGING : said
+    if (answer === CHANGING && isUntouched(error, request) && app.holdForNextApp?.(request.raw)) {
       // The app that fits the tables answers it.
       request.handOver()
       return reply.hijack()
@@ -104,7 +104,7 @@ const isUntouched = (error: FastifyError, { method, routeOptions }: FastifyReque
   !routeOptions.config.streamed && (error instanceof StorageFault || method === 'GET')
 
 /** Whether another node has changed the tables, so that this app is about to be replaced: that may cause any error. */
-async function isBehind({ storage, models }: FastifyInstance): Promise<boolean> {
+async function hasOtherShapes({ storage, models }: FastifyInstance): Promise<boolean> {
   try {
     await storage.refreshShapes()
     return [...models.values()].some((model) => storage.shape(tableName(model)) !== tableShape(model))

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -54,7 +54,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
 
 /** The service is ready if the database answers in time. The reason, if not, is in the log of other requests. */
 async function isDatabaseReady(storage: Storage): Promise<boolean> {
-  return Promise.race([canReadDatabase(storage), setTimeout(PATIENCE_MS, false, { ref: false })])
+  return Promise.race([canReadDatabase(storage), sleep(PATIENCE_MS, false, { ref: false })])
 }
 
 async function canReadDatabase(storage: Storage): Promise<boolean> {

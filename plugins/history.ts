@@ -53,7 +53,7 @@ async function history(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await yieldToOthers()
   const docs = routeDocs(model)
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const read = { access: { model, operation: 'read' as const } }
 
   app.route<{ Params: QueryParameters; Querystring: QueryParameters }>({

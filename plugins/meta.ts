@@ -3,7 +3,15 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { mayUse, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
-import { type Field, type Inverse, type Model, SYSTEM_FIELDS, tableName, visibleFields } from '../src/model/model.ts'
+import {
+  type Field,
+  type Inverse,
+  isUniqueField,
+  type Model,
+  SYSTEM_FIELDS,
+  tableName,
+  visibleFields,
+} from '../src/model/model.ts'
 import type { Translations } from '../src/model/translations.ts'
 import { component } from '../src/openapi/refs.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
@@ -195,7 +203,7 @@ function describe({ schema, required, readOnly, writeOnly, reference, links, nam
     required,
     readOnly,
     ...(writeOnly && { writeOnly }),
-    unique: name === 'id' || model.unique.some((fields) => fields.length === 1 && fields[0] === name),
+    unique: isUniqueField(model, name),
     ...(reference && { reference: reference.model, onDelete: reference.onDelete }),
     ...(links && { items: { type: 'integer', reference: links.model, onDelete: links.onDelete } }),
     type: field.type,

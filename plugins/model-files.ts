@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -10,6 +10,7 @@ import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { fileHash, requireModelName } from '../src/model/load.ts'
 import { faultsIn, requireCurrentFolder, requireServable, throwInvalidModels } from '../src/model-editing/checks.ts'
+import { saveLocked } from '../src/model-editing/folder-lock.ts'
 import { formatJson } from '../src/model-editing/json-text.ts'
 import {
   discardDraft,
@@ -19,8 +20,7 @@ import {
   listEarlier,
   readDraft,
   readEarlier,
-  saveLocked,
-} from '../src/model-editing/kept-files.ts'
+} from '../src/model-editing/model-file-versions.ts'
 import { ModelFiles } from '../src/model-editing/model-files.ts'
 import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
@@ -234,7 +234,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
         return files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
       })
       request.audit('model changed', { subject: model })
-      const status = await Promise.race([app.reloadModels(), setTimeout(SERVED_MS, undefined, { ref: false })])
+      const status = await Promise.race([app.reloadModels(), sleep(SERVED_MS, undefined, { ref: false })])
       return success({ hash: saved, served: status?.current === true, why: status?.why ?? [] })
     },
   })

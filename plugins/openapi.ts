@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** The OpenAPI document of this app, with the fields of these models. */
-    document(seen?: Models): object
+    document(visibleModels?: Models): object
     /** A text that is equal for users who see the same document. */
     rolesKey(user: User): string
   }
@@ -92,15 +92,15 @@ async function openapi(app: FastifyInstance) {
 
   /** A user's document has the models that they may use, with the fields that they may know. */
   function describedTo(user: User): Described {
-    const seen = app.visibleModelsFor(user)
+    const visibleModels = app.visibleModelsFor(user)
     const may = (model: Model, operation: Operation) => scopeFor(model, operation, user) !== 'none'
     const isAllowed = ({ model: name, operation, role }: Route) => {
       if (role !== undefined && !user.roles.includes(role)) return false
-      const model = seen.get(name as string)
+      const model = visibleModels.get(name as string)
       if (!model) return true
       return operation ? may(model, operation) : mayUse(model, user)
     }
-    const all = new Map([...seen].filter(([, model]) => mayUse(model, user)))
+    const all = new Map([...visibleModels].filter(([, model]) => mayUse(model, user)))
     return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 

@@ -59,7 +59,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const docs = routeDocs(model)
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const queriesFor = app.perVisibleModels(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: QueryParameters, user: User) =>
     queriesFor(user).getOrCompute(url, () => parseParameters(parameters, visibleModelFor(user).context))

@@ -102,4 +102,4 @@ function matches(pattern: string[], segments: string[]): boolean {
   )
 }
 
-export default fp(routes, { name: 'routes', dependencies: ['errors'] })
+export default fp(routes, { name: 'routes', dependencies: ['errors', 'serializers'] })

@@ -82,8 +82,8 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
 
   /** The views that name no field which the user may not know. */
   function withoutHidden(all: SavedView[], model: string, user: User): SavedView[] {
-    const seen = visibleFields(app.visibleModelsFor(user).get(model) as Model).map(({ name }) => name)
-    const hidden = visibleFields(app.models.get(model) as Model).filter(({ name }) => !seen.includes(name))
+    const visibleNames = visibleFields(app.visibleModelsFor(user).get(model) as Model).map(({ name }) => name)
+    const hidden = visibleFields(app.models.get(model) as Model).filter(({ name }) => !visibleNames.includes(name))
     if (hidden.length === 0) return all
     return all.filter(({ query }) => {
       const words = new Set([...new URLSearchParams(query)].flat().flatMap((text) => text.split(/\W+/)))

@@ -101,7 +101,7 @@ interface RouteOptions {
 async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDelete }: RouteOptions) {
   await yieldToOthers()
   const docs = routeDocs(model)
-  const visibleModelFor = app.visibleModel(model)
+  const visibleModelFor = app.createVisibleModelLookup(model)
   const needsRight = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
@@ -127,9 +127,9 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     },
     handler: async ({ body: { data }, user, headers }, reply) => {
       refuseIfMatch(headers)
-      const { model: seen, records } = visibleModelFor(user)
+      const { model: visible, records } = visibleModelFor(user)
       const write = () =>
-        hasChildren(seen, data) ? nestedWriterFor(user).create(seen, data, user) : records.create(data, user)
+        hasChildren(visible, data) ? nestedWriterFor(user).create(visible, data, user) : records.create(data, user)
       const record = await createOnlyIfNew(mustBeNew(headers['if-none-match']), write)
       reply.header('location', `/ws/rest/${model.name}/${record.id}`)
       return reply.answerWrite(record)
@@ -153,13 +153,13 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
   ): Promise<object> {
     const { user } = request
     const id = parseRecordId(request.params as QueryParameters)
-    const { model: seen, records } = visibleModelFor(user)
+    const { model: visible, records } = visibleModelFor(user)
     requireSameVersion(matched, data.version)
     const named = matched === undefined ? data : { ...data, version: matched }
-    const isTogether = hasChildren(seen, named)
+    const isTogether = hasChildren(visible, named)
     if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
     const write = () =>
-      isTogether ? nestedWriterFor(user).update(seen, id, named, user) : records.update(id, named, user)
+      isTogether ? nestedWriterFor(user).update(visible, id, named, user) : records.update(id, named, user)
     if (!merge) return reply.answerWrite(await withPreconditionStatus(matched, write))
     const { record, merged } = await withPreconditionStatus(matched, () => records.merge(id, named, user))
     return reply.answerWrite(record, { merged })
@@ -186,12 +186,12 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
    * version. Throws a conflict if that version is not known.
    */
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
-    const { records, model: seen } = visibleModelFor(user)
+    const { records, model: visible } = visibleModelFor(user)
     const selection = { fields, expand: [] }
     const current = await records.read(id, user, selection)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
-    const isPast = version < current.version && seen.history
+    const isPast = version < current.version && visible.history
     // A version that the history no longer has is answered as one of a model without history: by the conflict.
     const [past] = await Promise.allSettled(isPast ? [records.readVersion(id, version, selection, user)] : [])
     if (past?.status === 'fulfilled') return past.value
@@ -207,10 +207,10 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     matched: number | undefined,
     user: User & Caller,
   ) {
-    const { model: seen } = visibleModelFor(user)
+    const { model: visible } = visibleModelFor(user)
     if (!patchesWithin(body) || user.idempotency?.stored) return body
-    const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
-    const hidden = objects.filter(({ name }) => !visibleField(seen, name)).map(({ name }) => [name, NOT_READ])
+    const objects = visible.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
+    const hidden = objects.filter(({ name }) => !visibleField(visible, name)).map(({ name }) => [name, NOT_READ])
     if (hidden.length > 0) throw invalidFields(Object.fromEntries(hidden))
     const fields = objects.map(({ name }) => name)
     const base = await patchedRecord(id, matched ?? body.version, fields, user)

@@ -27,9 +27,9 @@ declare module 'fastify' {
     memoryShare: number
     /**
      * Keeps a request that met tables of another shape until the next app answers it; returns false if it cannot wait.
-     * See `HttpFront.holdOutdated`.
+     * See `HttpFront.holdForNextApp`.
      */
-    holdOutdated: HoldOutdated | undefined
+    holdForNextApp: HoldForNextApp | undefined
     /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
     /** serves what the models folder has now, if that can be served */
@@ -37,7 +37,7 @@ declare module 'fastify' {
   }
 }
 
-type HoldOutdated = (request: IncomingMessage) => boolean
+type HoldForNextApp = (request: IncomingMessage) => boolean
 
 /** Whether the served models match the models folder. */
 export interface ModelsStatus {
@@ -63,7 +63,7 @@ export interface AppParts {
   /** part of the process's memory limits that this app may use, if several threads serve; default: all */
   memoryShare?: number
   /** undefined if no other app will replace this one by itself */
-  holdOutdated?: HoldOutdated | undefined
+  holdForNextApp?: HoldForNextApp | undefined
   /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus
   /** default: does nothing, for the same reason */
@@ -85,7 +85,7 @@ export async function buildApp({
   damage,
   limits = new UserLimits(),
   memoryShare = 1,
-  holdOutdated,
+  holdForNextApp,
   modelsStatus = () => ({ current: true }),
   reloadModels = async () => modelsStatus(),
 }: AppParts): Promise<FastifyInstance> {
@@ -115,7 +115,7 @@ export async function buildApp({
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('limits', limits)
   app.decorate('memoryShare', memoryShare)
-  app.decorate('holdOutdated', holdOutdated)
+  app.decorate('holdForNextApp', holdForNextApp)
   app.decorate('modelsStatus', modelsStatus)
   app.decorate('reloadModels', reloadModels)
   app.register(autoload, { dir: PLUGINS })

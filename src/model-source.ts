@@ -21,7 +21,7 @@ export interface ModelsToServe {
   why?: string
 }
 
-const BEHIND =
+const FOLDER_IS_OLDER =
   'The models folder here was served before, and another node has published a later one, which is served. Bring the folder up to date, or send SIGHUP to publish it again.'
 
 /**
@@ -61,7 +61,7 @@ export class ModelSource {
       fingerprint: latest.fingerprint,
       mustPublish,
       generation,
-      why: BEHIND,
+      why: FOLDER_IS_OLDER,
     }
   }
 

@@ -17,8 +17,8 @@ import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage, type StorageEvents } from './storage/storage.ts'
 import { START_TIMEOUT_MS, TableChanges } from './table-changes.ts'
-import { hasLeftovers, type MigrateOptions, planModels, Superseded } from './tables/migrate.ts'
-import { areShapesKnown, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
+import { hasLeftovers, type MigrateOptions, planMigration, Superseded } from './tables/migrate.ts'
+import { areShapesKnown, isUpToDate, type MigrationPlan, throwIfRefused } from './tables/migration-plan.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { TaskFailures } from './upkeep/task-failures.ts'
@@ -101,7 +101,7 @@ export class Service {
         this.#metrics.countShed()
         this.#logOverload()
       },
-      onOutdated: () => this.#reloadForOthers(),
+      onWaitForNextApp: () => this.#reloadForOthers(),
     }
     this.#front = new HttpFront(this.#app, events, { memoryShare: 1 / count })
     if (count > 1) await requireFreePort(config.HOST, config.PORT)
@@ -193,15 +193,15 @@ export class Service {
     // Another process may have changed the tables meanwhile, or died while it did.
     const areTablesIntact = isSame && (await areShapesKnown(this.storage.db, models))
     if (areTablesIntact && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
-    const overview = await planModels(this.storage, models)
+    const migrationPlan = await planMigration(this.storage, models)
     let next: App | undefined
     try {
       ;[next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
-      if (isUpToDate(overview) && !mustPublish) {
+      if (isUpToDate(migrationPlan) && !mustPublish) {
         // Otherwise the new app would know the old shapes, and reject requests as stale.
         await this.storage.refreshShapes()
         this.#swapTo(next)
-      } else await this.#change(models, overview, () => this.#swapTo(next as App), generation)
+      } else await this.#change(models, migrationPlan, () => this.#swapTo(next as App), generation)
     } catch (error) {
       this.#threads.discard()
       await next?.close()
@@ -223,9 +223,9 @@ export class Service {
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
-  async #change(models: Model[], overview: Overview, swap: () => void, generation?: number): Promise<void> {
-    throwIfRefused(overview)
-    const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
+  async #change(models: Model[], migrationPlan: MigrationPlan, swap: () => void, generation?: number): Promise<void> {
+    throwIfRefused(migrationPlan)
+    const changing = migrationPlan.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: MigrateOptions['hold'] = async (lastStep) => {
       const held = this.#threads.hold(changing)
       try {
@@ -238,7 +238,7 @@ export class Service {
       }
     }
     const beforeCommit = () => this.#threads.keepSnapshots()
-    await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold, generation })
+    await this.#tables.apply(this.storage, models, migrationPlan, { beforeCommit, swap, hold, generation })
   }
 
   /** Whether requests that met tables of another shape may wait for the app that fits them. */
@@ -256,7 +256,7 @@ export class Service {
       damage: this.#damage,
       onError: this.#failures.reporter('start of serving threads'),
       canWaitForNextApp: this.#canWaitForNextApp,
-      onOutdated: () => this.#reloadForOthers(),
+      onWaitForNextApp: () => this.#reloadForOthers(),
       whileUnchanged: (work) => {
         const done = this.#reloading.then(work)
         this.#reloading = done.catch(() => {})
@@ -277,7 +277,7 @@ export class Service {
       changeStreams: this.changeStreams,
       damage: this.#damage,
       limits: this.limits,
-      holdOutdated: this.#canWaitForNextApp ? (request) => this.#front.holdOutdated(request) : undefined,
+      holdForNextApp: this.#canWaitForNextApp ? (request) => this.#front.holdForNextApp(request) : undefined,
       modelsStatus: () => this.#status.status(models, storage),
       reloadModels: async () => {
         await this.reload()

@@ -4,10 +4,10 @@ import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
 import type { Model } from './model/model.ts'
 import type { ModelsToServe } from './model-source.ts'
-import { isOutdated, isUnavailable, type Storage } from './storage/storage.ts'
+import { isStale, isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { isRisky, type MigrateOptions, migrate } from './tables/migrate.ts'
-import { createOverview, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
+import { createMigrationPlan, isUpToDate, type MigrationPlan, throwIfRefused } from './tables/migration-plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import type { TaskFailures } from './upkeep/task-failures.ts'
 
@@ -35,18 +35,18 @@ export class TableChanges {
   async prepare(storage: Storage, { models, mustPublish, generation }: ModelsToServe): Promise<void> {
     const { db } = storage
     const examine = async () => {
-      const overview = await createOverview(db, models)
-      const unchangedModels = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
+      const migrationPlan = await createMigrationPlan(db, models)
+      const unchangedModels = models.filter((_, index) => migrationPlan.plans[index]?.steps.length === 0)
       const miscounted: string[] = []
       for (const model of unchangedModels) if (await isMiscounted(db, model)) miscounted.push(model.name)
-      return { overview, miscounted }
+      return { migrationPlan, miscounted }
     }
     // A table cannot be read while another node changes it: the start waits for that.
-    const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
-    const { overview, miscounted } = await retry(examine, isPassing, START_TIMEOUT_MS)
-    if (isUpToDate(overview) && miscounted.length === 0 && !mustPublish) return
-    throwIfRefused(overview)
-    await this.apply(storage, models, overview, { isStarting: true, generation }, miscounted)
+    const isPassing = (error: unknown) => isUnavailable(error) || isStale(error)
+    const { migrationPlan, miscounted } = await retry(examine, isPassing, START_TIMEOUT_MS)
+    if (isUpToDate(migrationPlan) && miscounted.length === 0 && !mustPublish) return
+    throwIfRefused(migrationPlan)
+    await this.apply(storage, models, migrationPlan, { isStarting: true, generation }, miscounted)
     const told = { models: miscounted }
     if (miscounted.length > 0) this.#log.warn(told, 'records were recounted: the tables had been changed by hand')
   }
@@ -54,18 +54,18 @@ export class TableChanges {
   async apply(
     storage: Storage,
     models: Model[],
-    overview: Overview,
+    migrationPlan: MigrationPlan,
     hooks: MigrateOptions = {},
     miscounted: string[] = [],
   ): Promise<void> {
-    const backup = this.#backup(storage, overview)
+    const backup = this.#backup(storage, migrationPlan)
     const options = { ...this.#options, ...hooks, ...(backup && { beforeLastStep: backup }) }
     for (const { model, steps } of await migrate(storage, models, options, miscounted))
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
   }
 
   /** Only once nothing refuses the change: refused changes are retried again and again. */
-  #backup(storage: Storage, { plans }: Overview): (() => Promise<void>) | undefined {
+  #backup(storage: Storage, { plans }: MigrationPlan): (() => Promise<void>) | undefined {
     // An engine without `backup` leaves backups to the operator.
     if (!plans.some(isRisky) || !storage.backup) return undefined
     return async () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 
@@ -64,7 +64,7 @@ async function inCache(): Promise<Found | undefined> {
     try {
       mkdirSync(lock)
     } catch {
-      for (let tries = 0; existsSync(lock) && tries < 600; tries++) await setTimeout(200)
+      for (let tries = 0; existsSync(lock) && tries < 600; tries++) await sleep(200)
       return inCache()
     }
     try {

@@ -171,7 +171,7 @@ t.test('what the READMEs give to paste passes types, lint and its own test', asy
     ([, code]) => code as string,
   )
   const shirt = /```json\n([\s\S]*?)```/.exec(readme)?.[1] as string
-  // A house beside this one, with the same rooms.
+  // A copy of the project, with the same packages.
   const folder = emptyFolder(t)
   for (const name of readdirSync(ROOT))
     if (!['plugins', 'test', 'models', 'data', '.git', '.tap'].includes(name))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import type { Test } from 'tap'
@@ -27,7 +27,7 @@ export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR
   if (DATABASE_URL !== undefined) return onServer(sql, DATABASE_URL)
   // A shell would wait, but here the service is in the same process: what holds the lock may wait for this thread.
   const shell = new Sqlite(join(DATA_DIR, 'dossier.db'), { timeout: 0 })
-  for (let left = TRIES; !hasExecuted(shell, sql, left); left--) await setTimeout(10)
+  for (let left = TRIES; !hasExecuted(shell, sql, left); left--) await sleep(10)
   shell.close()
 }
 

@@ -106,7 +106,7 @@ export const PARTS = [
   'storage/decimal',
   'storage/secret',
   'logging',
-  'house',
+  'import-rules',
   'test-errors',
   'upkeep-failures',
   'http/front',

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from './helper.ts'
 
 export interface Event {
@@ -47,7 +47,7 @@ export async function listen(client: Client, query = '', headers: Record<string,
     stop: () => controller.abort(),
     /** Waits until there are so many events; none come after the end. */
     until: async (count: number) => {
-      while (events.length < count && !hasEnded) await setTimeout(5)
+      while (events.length < count && !hasEnded) await sleep(5)
       return events
     },
   }

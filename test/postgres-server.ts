@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
@@ -94,7 +94,7 @@ async function untilReady(url: string): Promise<void> {
       await client.connect()
       return await client.end()
     } catch {
-      await setTimeout(20)
+      await sleep(20)
     }
   }
 }

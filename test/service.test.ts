@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { StorageFault } from '../src/storage/storage.ts'
@@ -13,7 +13,7 @@ const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
 
 /** Waits until something holds; how long that takes is another question. */
 async function soon(t: { fail(message: string): void }, what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(100)) if (await holds()) return
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(100)) if (await holds()) return
   t.fail(`not soon enough: ${what}`)
 }
 
@@ -81,7 +81,7 @@ t.test('by hand', async (t) => {
   await t.test('a half-written file is given a moment', async (t) => {
     writeModel(service.folder, 'notes.Half.json', '{"type":')
     const reloaded = service.service.reload()
-    await setTimeout(100)
+    await sleep(100)
     writeModel(service.folder, 'notes.Half.json', NOTE)
     await reloaded
     t.equal(await status(client, '/ws/rest/notes.Half'), 200)
@@ -108,7 +108,7 @@ t.test('by hand', async (t) => {
   // Last: after this, no change of tables is possible.
   await t.test('and not at all', async (t) => {
     writeModel(service.folder, 'notes.Note.json', NOTE)
-    await setTimeout(400)
+    await sleep(400)
     t.equal(await status(client, '/ws/rest/notes.Note'), 404, 'WATCH_MODELS=false')
     await service.service.reload()
     t.equal(await status(client, '/ws/rest/notes.Note'), 200)
@@ -182,7 +182,7 @@ t.test('a hundred edits under constant load: not one failed request, not one los
       check(await client.get(`/ws/rest/load.Steady/${id}`))
       check(await client.get('/ws/rest/load.Steady?limit=2'))
       names.set(id, `${worker}.${i}!`)
-      await setTimeout(BETWEEN_MS)
+      await sleep(BETWEEN_MS)
     }
   }
   const moving = async () => {
@@ -191,7 +191,7 @@ t.test('a hundred edits under constant load: not one failed request, not one los
       // The model itself comes and goes; but no request may break. Where tables are changed in place, who writes to one waits
       // for that, and is told so if it takes too long.
       if (![200, 404, ...(isPostgres ? [503] : [])].includes(answer.status)) failures.push(answer.text)
-      await setTimeout(BETWEEN_MS)
+      await sleep(BETWEEN_MS)
     }
   }
   const workers = [...[1, 2, 3].map(steady), moving()]
@@ -218,7 +218,7 @@ t.test('a hundred edits under constant load: not one failed request, not one los
   ]
   for (const edit of fc.sample(fc.constantFrom(...edits), { numRuns: 100, seed: 21 })) {
     edit()
-    await setTimeout(Math.random() < 0.2 ? 260 : 15)
+    await sleep(Math.random() < 0.2 ? 260 : 15)
   }
   stop = true
   await Promise.all(workers)
@@ -269,7 +269,7 @@ t.test('what is edited while the service starts is followed', async (t) => {
   const starting = startApp(t, { folder, env: WATCHING })
   // Before the files are read, after that, and before anything is watched.
   for (const name of ['notes.One.json', 'notes.Two.json', 'notes.Three.json', 'notes.Four.json']) {
-    await setTimeout(60)
+    await sleep(60)
     writeModel(folder, name, NOTE)
   }
   const service = await starting
@@ -309,7 +309,7 @@ t.test('a refused change is made when the data is mended, but only of files that
   writeModel(service.folder, 'contacts.Contact.json', '{')
   await client.post(`${CONTACTS}/1`, { version: 2, lastName: 1 })
   const looked = t.capture(service.service, 'reload', service.service.reload)
-  await setTimeout(8000)
+  await sleep(8000)
   t.strictSame(looked(), [])
   t.equal((await client.get(`${CONTACTS}/1`)).body.data[0].lastName, 1)
   writeModel(service.folder, 'contacts.Contact.json', withType('boolean'))

@@ -22,7 +22,7 @@ import {
   tablesToCopy,
 } from '../tables/copy-tables.ts'
 import { migrate } from '../tables/migrate.ts'
-import { createOverview, isUpToDate } from '../tables/overview.ts'
+import { createMigrationPlan, isUpToDate } from '../tables/migration-plan.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 import { createProgress } from './progress.ts'
 
@@ -93,7 +93,7 @@ async function copyRecords(
   context: CommandContext,
   token: string,
 ): Promise<number> {
-  if (!isUpToDate(await createOverview(source, models)))
+  if (!isUpToDate(await createMigrationPlan(source, models)))
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesToCopy(source, models)
   const all: CopiedTable[] = [...tables, ...OWN_TABLES]

@@ -57,10 +57,14 @@ export async function withRecords<Result>(
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
   const begin = async () => {
     const user = as === undefined ? admin : await findUser(storage.db, as)
-    const seen = createVisibleModels(models)(user)
-    const context = { ...shared, models: seen, access: createAccess(models, storage.db).forVisibleModels(seen) }
-    const own = seen.get(name) as Model
-    return work({ config, storage, models: seen, model: own, records: createRecords(context, own), user })
+    const visibleModels = createVisibleModels(models)(user)
+    const context = {
+      ...shared,
+      models: visibleModels,
+      access: createAccess(models, storage.db).forVisibleModels(visibleModels),
+    }
+    const own = visibleModels.get(name) as Model
+    return work({ config, storage, models: visibleModels, model: own, records: createRecords(context, own), user })
   }
   return begin()
     .catch((error: Partial<StorageFault>) => {

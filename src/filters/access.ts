@@ -4,9 +4,9 @@ import { AUDIT_FIELDS, type Field, type Model, type Models, tableName, unrestric
 import type { Filter } from '../requests/query.ts'
 import type { Database } from '../storage/storage.ts'
 import { any, type Condition } from '../tables/condition.ts'
+import { type FilterContext, referencedModels, toCondition } from './filter-sql.ts'
 import { boundValues, FULL_REACH, NO_REACH, type Reach } from './reach.ts'
 import { isRowRule, ruleFor, valuesFor } from './rules.ts'
-import { type FilterContext, referencedModels, toCondition } from './where.ts'
 
 /** Reaches that are kept: those of users with equal values are the same. */
 const MAX_REACHES = 5000
@@ -19,7 +19,7 @@ export type Access = Omit<ReturnType<typeof createAccess>, 'forVisibleModels'>
  */
 export function createAccess(models: Models, db: Database) {
   const { dialect } = db
-  const known = new Memo<Reach>(MAX_REACHES)
+  const reachesByKey = new Memo<Reach>(MAX_REACHES)
   /** numbers of the SQL texts of reaches */
   const sqlNumbers = new Memo<number>(MAX_REACHES)
   let lastNumber = 0
@@ -32,7 +32,7 @@ export function createAccess(models: Models, db: Database) {
     const values = rules.map((rule) => (isRowRule(rule) ? valuesFor(rule, user) : user.username))
     const places = rules.map((rule) => model.access[operation].indexOf(rule))
     const key = `${model.name} ${operation} ${places} ${JSON.stringify(values)}`
-    return known.getOrCompute(key, () => createReach(model, scope, rules, user))
+    return reachesByKey.getOrCompute(key, () => createReach(model, scope, rules, user))
   }
 
   function createReach(model: Model, scope: Reach['scope'], rules: AccessRule[], user: User): Reach {
@@ -59,21 +59,21 @@ export function createAccess(models: Models, db: Database) {
     return `rules ${number}`
   }
 
-  /** Access of users who see only a part of the models: their filters know the fields of `seen`. */
-  const forVisibleModels = (seen: Models) => ({
+  /** Access of users who see only a part of the models: their filters know the fields of `visibleModels`. */
+  const forVisibleModels = (visibleModels: Models) => ({
     models,
     reachFor,
     /**
      * All models on whose records the result of a user's query depends: the model itself, those that filters and sorts
      * follow, and those that the user's rules for them lead to.
      */
-    modelsBehind(model: Model, query: Parameters<typeof referencedModels>[0], user: User): Model[] {
-      const followed = [model, ...referencedModels(query, seen)]
+    modelsQueryDependsOn(model: Model, query: Parameters<typeof referencedModels>[0], user: User): Model[] {
+      const followed = [model, ...referencedModels(query, visibleModels)]
       return [...new Set(followed.flatMap((one) => [one, ...reachFor(one, 'read', user).models]))]
     },
     /** The context of a filter that a user sends: it leads to records that the user may read. */
     contextFor: (user: User): FilterContext => ({
-      models: seen,
+      models: visibleModels,
       dialect,
       reachFor: (target) => reachFor(target, 'read', user),
     }),

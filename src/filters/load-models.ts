@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ReadOptions, readModels } from '../model/load.ts'
 import type { Model } from '../model/model.ts'
 import { checkRules } from './rules.ts'
@@ -14,7 +14,7 @@ export async function loadModelsWithRetry(folder: string, options?: ReadOptions)
   try {
     return await loadModels(folder, options)
   } catch {
-    await setTimeout(SECOND_READ_MS, undefined, options)
+    await sleep(SECOND_READ_MS, undefined, options)
     return loadModels(folder, options)
   }
 }

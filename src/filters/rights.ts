@@ -13,7 +13,7 @@ import { targetModel } from '../requests/field-paths.ts'
 import { findOperator } from '../requests/operators.ts'
 import type { Filter } from '../requests/query.ts'
 import { indexKeys } from '../tables/ddl.ts'
-import { describeFilter } from './describe-rule.ts'
+import { describeFilter } from './describe-filter.ts'
 import { isRowRule, rowRules, ruleTemplate, unknownAttributes } from './rules.ts'
 
 /** The rights of users with one role, and no other, to the records of a model. */
@@ -46,10 +46,10 @@ function rightsByRole(model: Model, models: Models, visibleModelsFor: VisibleMod
 
 /** The fields of a model that users who see it in this way may not read, or not write. */
 function fieldRights({ name, fields }: Model, models: Models): Pick<RoleRights, 'hidden' | 'locked'> {
-  const seen = models.get(name) as Model
-  const isShown = ({ name: field }: Field) => visibleField(seen, field) !== undefined
+  const visible = models.get(name) as Model
+  const isShown = ({ name: field }: Field) => visibleField(visible, field) !== undefined
   const open = fields.filter(({ writeOnly }) => !writeOnly)
-  const isLocked = (field: Field) => !field.readOnly && visibleField(seen, field.name)?.readOnly === true
+  const isLocked = (field: Field) => !field.readOnly && visibleField(visible, field.name)?.readOnly === true
   const names = (some: Field[]) => some.map((field) => field.name)
   return { hidden: names(open.filter((field) => !isShown(field))), locked: names(open.filter(isLocked)) }
 }

@@ -16,8 +16,8 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { Database, Row, SearchOptions, Statement, Storage } from '../storage/storage.ts'
 import { columnType, encode } from '../tables/columns.ts'
 import { any } from '../tables/condition.ts'
+import { filterParts, toCondition } from './filter-sql.ts'
 import { FULL_REACH, type Reach } from './reach.ts'
-import { filterParts, toCondition } from './where.ts'
 
 /** The id of a record that is not written yet; no record has it. */
 export const NEW_ID = 0

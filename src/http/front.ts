@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { CHANGING, Failure, OVERLOADED } from '../errors.ts'
 import { isEventStream } from '../lib/event-stream.ts'
@@ -38,7 +38,7 @@ export interface FrontCallbacks {
   /** the client disconnected before its request started */
   onDisconnect(): void
   /** a request waits for a handler that fits the tables */
-  onOutdated?(): void
+  onWaitForNextApp?(): void
 }
 
 /** Limits of a front that differ from the usual ones. */
@@ -47,7 +47,7 @@ export interface FrontOptions {
   /** part of the process's memory limits that this front may use, if several threads serve */
   memoryShare?: number
   /** how long a request that met other tables waits for the handler that fits them */
-  outdatedMs?: number
+  nextAppTimeoutMs?: number
 }
 
 /** Whether a request has to wait until a change is done. */
@@ -70,7 +70,7 @@ const MAX_HELD = 5000
 /** Bytes of the bodies of all requests that wait for a handler that fits the tables; each has been received already. */
 const MAX_HELD_BYTES = 67_108_864
 /** How long a request that met other tables waits for the handler that fits them. */
-const OUTDATED_MS = 20_000
+const NEXT_APP_TIMEOUT_MS = 20_000
 /** After such a request has waited in vain, others make the service reload its models at most once in this time. */
 const FOLLOW_AGAIN_MS = 1000
 
@@ -97,17 +97,17 @@ export class HttpFront {
   #held: HttpExchange[] = []
   #maxHeld = MAX_HELD
   /** requests that met other tables than their handler was made for, with what ends their wait */
-  readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
+  readonly #waitingForNextApp = new Map<HttpExchange, NodeJS.Timeout>()
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
   /** Asks the service again to reload its models: what made the last reload fail may be gone. */
-  readonly #requestReload = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onOutdated?.())
-  readonly #outdatedMs: number
+  readonly #requestReload = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onWaitForNextApp?.())
+  readonly #nextAppTimeoutMs: number
   #stopping = false
 
   constructor(handler: Handler, callbacks: FrontCallbacks, options: FrontOptions = {}) {
-    const { timeouts = TIMEOUTS, memoryShare = 1, outdatedMs = OUTDATED_MS } = options
-    this.#outdatedMs = outdatedMs
+    const { timeouts = TIMEOUTS, memoryShare = 1, nextAppTimeoutMs = NEXT_APP_TIMEOUT_MS } = options
+    this.#nextAppTimeoutMs = nextAppTimeoutMs
     this.#handler = handler
     this.#callbacks = callbacks
     this.#connections = new Connections(
@@ -115,8 +115,8 @@ export class HttpFront {
         onNextRequest: (exchange) => this.#turns.add(exchange),
         onResponseClosed: (exchange) => {
           this.#underWay.delete(exchange)
-          clearTimeout(this.#outdated.get(exchange))
-          this.#outdated.delete(exchange)
+          clearTimeout(this.#waitingForNextApp.get(exchange))
+          this.#waitingForNextApp.delete(exchange)
           // The headers of this answer may have been sent before the stop, without `connection: close`.
           if (this.#stopping) setImmediate(() => this.#closeIdle())
         },
@@ -160,9 +160,9 @@ export class HttpFront {
     const earlier = this.#handler
     this.#handler = handler
     this.#isWaitingInVain = false
-    for (const exchange of this.#takeOutdated()) this.#turns.add(exchange)
+    for (const exchange of this.#takeWaitingForNextApp()) this.#turns.add(exchange)
     const isHandledByPrevious = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
-    while ([...this.#underWay].some(isHandledByPrevious)) await setTimeout(5)
+    while ([...this.#underWay].some(isHandledByPrevious)) await sleep(5)
   }
 
   /** Runs `work` while requests that `concerns` selects wait; all others continue. */
@@ -175,7 +175,7 @@ export class HttpFront {
     this.#maxHeld = maxHeld
     try {
       const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
-      for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await setTimeout(2)
+      for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await sleep(2)
       return await work()
     } finally {
       this.#mustWait = () => false
@@ -189,7 +189,7 @@ export class HttpFront {
    * Lets the next handler answer a request whose handler does not fit the tables any more, and which has changed nothing.
    * Returns false if it cannot wait: its handler has to answer it with `CHANGING`.
    */
-  holdOutdated(request: IncomingMessage): boolean {
+  holdForNextApp(request: IncomingMessage): boolean {
     const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
     if (this.#isWaitingInVain) this.#requestReload()
     if (!found || this.#stopping || this.#isWaitingInVain || this.#exceedsHeldLimits(request)) return false
@@ -200,41 +200,41 @@ export class HttpFront {
     else {
       const giveUp = () => {
         this.#isWaitingInVain = true
-        this.#outdated.delete(exchange)
+        this.#waitingForNextApp.delete(exchange)
         this.#shed(exchange, CHANGING)
       }
-      this.#outdated.set(exchange, globalThis.setTimeout(giveUp, this.#outdatedMs))
-      this.#callbacks.onOutdated?.()
+      this.#waitingForNextApp.set(exchange, setTimeout(giveUp, this.#nextAppTimeoutMs))
+      this.#callbacks.onWaitForNextApp?.()
     }
     return true
   }
 
   /** Whether no more requests may wait for another handler: too many do, or their bodies take too much memory. */
   #exceedsHeldLimits(request: IncomingMessage): boolean {
-    const all = [request, ...[...this.#outdated.keys()].map((exchange) => exchange.request)]
+    const all = [request, ...[...this.#waitingForNextApp.keys()].map((exchange) => exchange.request)]
     const bytes = all.reduce((sum, { bodyBytes }) => sum + (bodyBytes?.length ?? 0), 0)
     return all.length > this.#maxHeld || bytes > MAX_HELD_BYTES
   }
 
   /** Takes out all requests that wait for another handler. */
-  #takeOutdated(): HttpExchange[] {
-    const exchanges = [...this.#outdated.keys()]
-    for (const timer of this.#outdated.values()) clearTimeout(timer)
-    this.#outdated.clear()
+  #takeWaitingForNextApp(): HttpExchange[] {
+    const exchanges = [...this.#waitingForNextApp.keys()]
+    for (const timer of this.#waitingForNextApp.values()) clearTimeout(timer)
+    this.#waitingForNextApp.clear()
     return exchanges
   }
 
   /** Accepts no new connections; requests in progress get `seconds` to finish. */
   async stop(seconds: number): Promise<void> {
     this.#stopping = true
-    for (const exchange of this.#takeOutdated()) this.#shed(exchange, CHANGING)
+    for (const exchange of this.#takeWaitingForNextApp()) this.#shed(exchange, CHANGING)
     // http.Server's own `close` would also close connections whose answers are still being sent.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
     this.#closeIdle()
     this.#connections.stop()
     for (const { response } of this.#underWay.keys())
       if (!response.headersSent) response.setHeader('connection', 'close')
-    const timer = globalThis.setTimeout(() => this.#server.closeAllConnections(), seconds * 1000)
+    const timer = setTimeout(() => this.#server.closeAllConnections(), seconds * 1000)
     await closed
     clearTimeout(timer)
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
+/** As `mayChange` in `src/requests/may-change.ts` decides; here the route is not known yet. */
 const READING = /^(?:GET|HEAD|OPTIONS|QUERY) |^POST \/ws\/rest\/[^/?]+\/(?:search|aggregate|\d+\/fetch)(?:\?|$)/
 
 /** Whether a request may write to one of the models. Percent-encoded names are missed; such a write fails as stale. */

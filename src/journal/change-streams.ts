@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../filters/access.ts'
 import { Yielder } from '../lib/yielder.ts'
 import { hasSameRights, type User } from '../model/access.ts'
@@ -173,7 +173,7 @@ export class ChangeStreams {
   /** Sends changes until none are left, with pauses for other requests. */
   async #work(): Promise<void> {
     while (this.#isWoken || this.#catchUp.hasReadyStream(this.#lastSent)) {
-      await setTimeout(Math.max(0, this.#notBefore - performance.now()))
+      await sleep(Math.max(0, this.#notBefore - performance.now()))
       // Without streams nothing is rendered or cached: the cache could outlive values that are forgotten meanwhile.
       if (this.#streams.size === 0) break
       const start = performance.now()

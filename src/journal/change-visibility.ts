@@ -12,7 +12,7 @@ import type { Change, OwnedChange } from './change.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry } from './entry.ts'
 import type { Journal } from './journal.ts'
 import { createLastStates } from './last-states.ts'
-import { asDeleted, undo } from './rebuild-state.ts'
+import { revertEntry, stateWhenDeleted } from './rebuild-state.ts'
 
 /** A record before and after a change; null if it was not there, or if nobody knows what it was. */
 interface States {
@@ -21,7 +21,7 @@ interface States {
 }
 
 /** How a user sees a change: as a whole, or as a record that is out of reach now. */
-type Seen = 'change' | 'leave'
+type Visibility = 'change' | 'leave'
 
 interface Dependencies {
   storage: Storage
@@ -61,37 +61,46 @@ export function createChangeVisibility({
 
   /** The changes that a user sees, in their order. A record that has left the user's reach has the operation `leave`. */
   async function filterVisible(user: User, changes: OwnedChange[]): Promise<OwnedChange[]> {
-    const seen = new Map<number, Seen>()
+    const visibilities = new Map<number, Visibility>()
     for (const [name, group] of Map.groupBy(changes, ({ model }) => model)) {
       const reach = reachOf(user, name)
       const found =
         reach.scope === 'some'
-          ? await compare(user, reach, models.get(name) as Model, group)
+          ? await compareWithRules(user, reach, models.get(name) as Model, group)
           : byOwner(reach, user, group)
-      for (const [change, what] of found) seen.set(change, what)
+      for (const [change, what] of found) visibilities.set(change, what)
     }
     return changes.flatMap((change) => {
-      const what = seen.get(change.change)
-      return what === 'leave' ? [toLeave(change)] : what ? [withVisibleFields(change, seenModel(user, change))] : []
+      const what = visibilities.get(change.change)
+      return what === 'leave'
+        ? [toLeave(change)]
+        : what
+          ? [withVisibleFields(change, visibleModelOf(user, change))]
+          : []
     })
   }
 
-  const seenModel = (user: User, { model }: OwnedChange) => visibleModelsFor(user).get(model) as Model
+  const visibleModelOf = (user: User, { model }: OwnedChange) => visibleModelsFor(user).get(model) as Model
 
   /** The text of an event with the fields that a user may read, made from the one with all of them. */
   function textFor(user: User, change: OwnedChange, text: string | undefined): string | undefined {
-    const model = seenModel(user, change)
+    const model = visibleModelOf(user, change)
     if (!model.unrestricted || text === undefined) return text
     const { record, ...told } = JSON.parse(text.slice(text.indexOf(DATA) + DATA.length))
     const shown = visibleColumns(model)
-    const seen = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
-    return eventText({ ...withVisibleFields(told, model), ...(record !== undefined && { record: seen }) })
+    const visibleRecord = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
+    return eventText({ ...withVisibleFields(told, model), ...(record !== undefined && { record: visibleRecord }) })
   }
 
-  const byOwner = ({ scope }: Reach, user: User, changes: OwnedChange[]): [number, Seen][] =>
+  const byOwner = ({ scope }: Reach, user: User, changes: OwnedChange[]): [number, Visibility][] =>
     changes.filter(({ createdBy }) => reachesOwned(scope, user, createdBy)).map(({ change }) => [change, 'change'])
 
-  async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
+  async function compareWithRules(
+    user: User,
+    reach: Reach,
+    model: Model,
+    changes: OwnedChange[],
+  ): Promise<[number, Visibility][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
     for (const group of inGroups(changes, GROUP_SIZE)) {
       for (const change of group) {
@@ -111,7 +120,7 @@ export function createChangeVisibility({
     const found = new Map<number, Partial<Record<keyof States, boolean>>>()
     for (const [index, { change, is }] of states.entries())
       found.set(change, { ...found.get(change), [is]: within[index] })
-    return changes.flatMap(({ change, operation }): [number, Seen][] => {
+    return changes.flatMap(({ change, operation }): [number, Visibility][] => {
       const { before = false, after = false } = found.get(change) ?? {}
       if (after || (before && operation === 'delete')) return [[change, 'change']]
       return before ? [[change, 'leave']] : []
@@ -132,7 +141,7 @@ export function createChangeVisibility({
     if (!entry || operation === 'forget') return readCurrentStates(model, id)
     const { was } = rows[0] as unknown as ChangeRow
     if (operation === 'delete') {
-      const before = asDeleted(entry)
+      const before = stateWhenDeleted(entry)
       return { before: before ? await journal.toRecord(before, id, version) : null, after: null }
     }
     const after = await recordAfter(change)
@@ -143,7 +152,7 @@ export function createChangeVisibility({
   }
 
   async function stateBefore(entry: Entry, after: Row, journal: Journal): Promise<Row | null> {
-    const before = undo(after, entry)
+    const before = revertEntry(after, entry)
     return before ? journal.toRecord(before, after.id as number, entry.version) : after
   }
 

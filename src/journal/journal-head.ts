@@ -8,7 +8,7 @@ export interface JournalHead {
   epoch: string
 }
 
-const known = new WeakMap<Storage, { snapshot: number; head: Promise<JournalHead | undefined> }>()
+const headByStorage = new WeakMap<Storage, { snapshot: number; head: Promise<JournalHead | undefined> }>()
 
 /**
  * Returns undefined if there is no change, or if a transaction in progress may still commit one with a lower number.
@@ -18,11 +18,11 @@ const known = new WeakMap<Storage, { snapshot: number; head: Promise<JournalHead
  * then.
  */
 export function readJournalHead(storage: Storage): Promise<JournalHead | undefined> {
-  const last = known.get(storage)
+  const last = headByStorage.get(storage)
   if (last?.snapshot === storage.snapshotId()) return last.head
   const begun = { snapshot: storage.newSnapshotId(), head: queryJournalHead(storage) }
-  known.set(storage, begun)
-  if (storage.dialect.tables.isShared) process.nextTick(() => known.delete(storage))
+  headByStorage.set(storage, begun)
+  if (storage.dialect.tables.isShared) process.nextTick(() => headByStorage.delete(storage))
   return begun.head
 }
 

@@ -10,7 +10,7 @@ import {
   type FieldChange,
   FROM_RECORD_CHANGES,
 } from './entry.ts'
-import { createStateReader, redo } from './rebuild-state.ts'
+import { applyEntry, createStateReader } from './rebuild-state.ts'
 
 /** A conflict or a merge examines at most this many changes, so that it is a bounded read. */
 export const MAX_SINCE = 250
@@ -93,7 +93,7 @@ export function createJournal(storage: Storage, model: Model) {
     const [entry, before] = (await decodeEntries(rows)) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
     const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
-    return start && !entry.isForgotten ? redo(start, entry) : rebuildState(id, { change, version }, current)
+    return start && !entry.isForgotten ? applyEntry(start, entry) : rebuildState(id, { change, version }, current)
   }
 
   /** The change that made a version; if the journal lacks it, the number before the change that ended the version. */

@@ -5,7 +5,7 @@ import { yieldToOthers } from '../lib/yielder.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { createJournal, type Journal } from './journal.ts'
-import { asDeleted } from './rebuild-state.ts'
+import { stateWhenDeleted } from './rebuild-state.ts'
 
 /** Deleted records that are looked for before other requests run. */
 const GROUP_SIZE = 50
@@ -15,7 +15,7 @@ export function createLastStates(storage: Storage): LastStates {
   const journals = new Map<Model, Journal>()
 
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
-    const gone = await missing(model, ids)
+    const gone = await findDeletedIds(model, ids)
     const states: Row[] = []
     for (const group of inGroups(gone, GROUP_SIZE)) {
       for (const id of group) states.push(...(await lastState(model, id)))
@@ -24,7 +24,7 @@ export function createLastStates(storage: Storage): LastStates {
     return states
   }
 
-  async function missing(model: Model, ids: number[]): Promise<number[]> {
+  async function findDeletedIds(model: Model, ids: number[]): Promise<number[]> {
     const wanted = storage.dialect.jsonEach(JSON.stringify(ids))
     const existingRows = await storage.read({
       ...sql`SELECT "id" FROM ${sql.table(tableName(model))}
@@ -40,7 +40,7 @@ export function createLastStates(storage: Storage): LastStates {
     journals.set(model, journal)
     const deletion = (await journal.findDeletion(id)) as unknown as Row | undefined
     const entries = await journal.decodeEntries(deletion ? [deletion] : [])
-    const states = entries.map(asDeleted).filter((state) => state !== undefined)
+    const states = entries.map(stateWhenDeleted).filter((state) => state !== undefined)
     return Promise.all(states.map((state) => journal.toRecord(state, id, state.version as number)))
   }
 }

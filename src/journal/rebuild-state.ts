@@ -38,7 +38,7 @@ export function createStateReader(storage: Storage, model: string, decodeEntries
       if (signal?.aborted) throw new StorageFault('cancelled', 'Nobody waits for it any more.')
       // Changes made while no journal was kept cannot be undone.
       if (undone && !follows(undone, entry, restores)) state = undefined
-      state = before(entry, state)
+      state = stateBeforeEntry(entry, state)
       undone = entry
     }
     return !undone || follows(undone, place, restores) ? state : undefined
@@ -96,21 +96,21 @@ function follows(
 }
 
 /** The record before a change. */
-function before(entry: Entry, after: Row | undefined): Row | undefined {
-  if (entry.operation === 'delete') return asDeleted(entry)
+function stateBeforeEntry(entry: Entry, after: Row | undefined): Row | undefined {
+  if (entry.operation === 'delete') return stateWhenDeleted(entry)
   const state = entry.whole ?? after
   // Before a create the record did not exist, or its state is unknown.
-  return state && entry.operation !== 'create' ? undo(state, entry) : undefined
+  return state && entry.operation !== 'create' ? revertEntry(state, entry) : undefined
 }
 
 /** The record when it was deleted: all fields that were set. */
-export function asDeleted({ values, version, isForgotten }: Entry): Row | undefined {
+export function stateWhenDeleted({ values, version, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   return { version, ...Object.fromEntries([...values].map(([name, value]) => [name, value?.from])) }
 }
 
 /** The record before a change that is not a delete. */
-export function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
+export function revertEntry(record: Row, { values, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   const earlier = { ...record }
   // Undefined for a field that was a secret then, because the journal has no value.
@@ -119,7 +119,7 @@ export function undo(record: Row, { values, isForgotten }: Entry): Row | undefin
 }
 
 /** The record after a change. */
-export function redo(record: Row, { values }: Entry): Row {
+export function applyEntry(record: Row, { values }: Entry): Row {
   const later = { ...record }
   for (const [name, value] of values) later[name] = value?.to
   return later

@@ -45,7 +45,7 @@ const CONCURRENCY = 20
 
 /** Renders changes as events: each once, however many streams receive it. */
 export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
-  const known = new Map<number, RenderedChange & { text: string }>()
+  const renderedChanges = new Map<number, RenderedChange & { text: string }>()
   let size = 0
 
   /** Returns fewer changes if their texts exceed PAGE_BYTES, but at least one. */
@@ -77,7 +77,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
 
   function renderCached(owned: OwnedChange): MaybePromise<RenderedChange> {
     if (owned.operation === 'leave') return { ...owned, text: eventText(withoutOwner(owned)) }
-    return known.get(owned.change) ?? renderAndCache(owned)
+    return renderedChanges.get(owned.change) ?? renderAndCache(owned)
   }
 
   async function renderAndCache(owned: OwnedChange): Promise<RenderedChange> {
@@ -95,13 +95,13 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   }
 
   function addToCache(rendered: RenderedChange & { text: string }) {
-    known.set(rendered.change, rendered)
+    renderedChanges.set(rendered.change, rendered)
     size += rendered.text.length
     while (size > MAX_REMEMBERED) {
-      const [oldest] = known.values() as Iterable<RenderedChange & { text: string }> as [
+      const [oldest] = renderedChanges.values() as Iterable<RenderedChange & { text: string }> as [
         RenderedChange & { text: string },
       ]
-      known.delete(oldest.change)
+      renderedChanges.delete(oldest.change)
       size -= oldest.text.length
     }
   }
@@ -116,25 +116,25 @@ const withoutOwner = ({ createdBy: _, ...change }: OwnedChange): Change => chang
  */
 export function createBroadcast(feed: Feed, rendered: RenderedChange[]) {
   const names = [...new Set(rendered.map(({ model }) => model))]
-  const known = new Map<string, Promise<Buffer | undefined>>()
+  const buffersByRights = new Map<string, Promise<Buffer | undefined>>()
   const texts = new Map(rendered.map(({ change, text }) => [change, text]))
-  const render = (user: User, seen: OwnedChange[]) =>
+  const render = (user: User, visible: OwnedChange[]) =>
     toBytes(
-      seen.map((one) =>
+      visible.map((one) =>
         one.operation === 'leave' ? eventText(withoutOwner(one)) : feed.textFor(user, one, texts.get(one.change)),
       ),
     )
   return async ({ user, wanted, sink }: Listener): Promise<number | undefined> => {
     const concerned = names.filter((name) => !wanted || wanted.has(name))
     const key = `${concerned} ${feed.keyFor(user, concerned)}`
-    if (!known.has(key)) {
+    if (!buffersByRights.has(key)) {
       const some = rendered.filter(({ model }) => concerned.includes(model))
-      known.set(
+      buffersByRights.set(
         key,
-        feed.filterVisible(user, some).then((seen) => render(user, seen)),
+        feed.filterVisible(user, some).then((visible) => render(user, visible)),
       )
     }
-    const bytes = await known.get(key)
+    const bytes = await buffersByRights.get(key)
     if (bytes && bytes.length > 0) sink.write(bytes)
     return bytes?.length
   }

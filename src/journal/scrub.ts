@@ -26,7 +26,7 @@ export async function scrubSecret(db: Database, { model, field, upTo, done }: Se
     WHERE change > ${done} AND change <= ${until} AND model || '' = ${model} ORDER BY change`.execute(db)
   let last = until
   for (const { change } of rows) {
-    await clean(db, change, (name) => currentName(name, change, renames) === field)
+    await scrubChange(db, change, (name) => currentName(name, change, renames) === field)
     if (performance.now() - start < PORTION_MS) continue
     last = change
     break
@@ -35,7 +35,7 @@ export async function scrubSecret(db: Database, { model, field, upTo, done }: Se
   return last
 }
 
-async function clean(db: Database, change: number, isSecret: (name: string) => boolean): Promise<void> {
+async function scrubChange(db: Database, change: number, isSecret: (name: string) => boolean): Promise<void> {
   const { rows } = await sql<ChangeRow>`
     SELECT fields, was, became, whole FROM dossier_changes WHERE change = ${change}`.execute(db)
   const cleaned = removeSecret(rows[0] as ChangeRow, isSecret)

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 200
 
@@ -15,6 +15,6 @@ export async function retry<Result>(
     } catch (error) {
       if (!isRetryable(error) || performance.now() >= end) throw error
     }
-    await setTimeout(PAUSE_MS)
+    await sleep(PAUSE_MS)
   }
 }

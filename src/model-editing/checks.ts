@@ -4,7 +4,7 @@ import type { ModelFileFault } from '../model/file.ts'
 import { ModelFilesError } from '../model/load.ts'
 import { type Model, modelsFingerprint } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
-import { planModels } from '../tables/migrate.ts'
+import { planMigration } from '../tables/migrate.ts'
 
 /** Checks before the file of a model is written. */
 
@@ -26,7 +26,7 @@ async function isOlder({ published }: Storage, folder: string): Promise<boolean>
 
 /** Throws if the tables cannot follow. */
 export async function requireServable(storage: Storage, models: Model[]): Promise<void> {
-  const { plans } = await planModels(storage, models)
+  const { plans } = await planMigration(storage, models)
   const refused = plans.filter(({ refusals }) => refusals.length > 0)
   if (refused.length === 0) return
   throw new Failure('VALIDATION_FAILED', 'The data cannot follow this change, so nothing was written.', {

@@ -228,6 +228,10 @@ export const isInverseWritable = ({ model, field }: Inverse, models: Models) =>
 
 export const findInverse = ({ inverses }: Model, name: string) => inverses.find((inverse) => inverse.name === name)
 
+/** Whether no two records have the same value of a field, by itself. */
+export const isUniqueField = ({ unique }: Model, name: string) =>
+  name === 'id' || unique.some((names) => names.length === 1 && names[0] === name)
+
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)
 
 /** Text that is equal for equal models. */

@@ -25,7 +25,7 @@ export async function guardAttempts<Result>(
   const username = name.slice(0, 64).toLowerCase()
   return attempts.run(`${username} ${address}`, async () => {
     const failures = await readFailures(db, config, username, address)
-    if (failures.length >= config.LOGIN_ATTEMPTS) throw tooMany(config, failures)
+    if (failures.length >= config.LOGIN_ATTEMPTS) throw tooManyAttemptsFailure(config, failures)
     const result = await check()
     if (result === undefined) await countFailure(db, config, username, address)
     else if (failures.length > 0)
@@ -66,7 +66,7 @@ async function countFailure(db: Database, config: Config, username: string, addr
 
 const windowMs = ({ LOGIN_WINDOW_MINUTES }: Config) => LOGIN_WINDOW_MINUTES * 60_000
 
-function tooMany(config: Config, [first]: Row[]): Failure {
+function tooManyAttemptsFailure(config: Config, [first]: Row[]): Failure {
   const left = Math.min((first?.at as number) + windowMs(config) - Date.now(), windowMs(config))
   const seconds = Math.max(1, Math.ceil(left / 1000))
   return new Failure('TOO_MANY_ATTEMPTS', `Too many failed logins. Try again in ${seconds} seconds.`, {

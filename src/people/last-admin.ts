@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Step, Storage } from '../storage/storage.ts'
-import { writeOrExplain } from './write-or-explain.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 
 /** Counts admins who can log in. Runs first and last in a unit: if there was one before, there must be one after. */
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users

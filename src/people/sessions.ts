@@ -4,8 +4,8 @@ import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
 import type { User } from '../model/access.ts'
 import { type Database, type MaybePromise, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 import { toUser, type UserRow } from './user-row.ts'
-import { writeOrExplain } from './write-or-explain.ts'
 
 export const SESSION_COOKIE = 'sid'
 const SESSIONS = 'dossier_sessions'
@@ -93,7 +93,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: Limits
   #touchFailed = 0
-  #seen = { snapshot: -1, sessions: new Map<string, Promise<RestoredSession | undefined>>() }
+  #sessionsOfSnapshot = { snapshot: -1, sessions: new Map<string, Promise<RestoredSession | undefined>>() }
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -114,8 +114,8 @@ export class SessionStore {
   find(sessionId: string): Promise<RestoredSession | undefined> {
     const key = sessionKey(sessionId)
     const snapshot = this.#storage.snapshotId()
-    if (this.#seen.snapshot !== snapshot) this.#seen = { snapshot, sessions: new Map() }
-    const { sessions } = this.#seen
+    if (this.#sessionsOfSnapshot.snapshot !== snapshot) this.#sessionsOfSnapshot = { snapshot, sessions: new Map() }
+    const { sessions } = this.#sessionsOfSnapshot
     const known = sessions.get(key)
     if (known !== undefined) return known
     const session = this.#lookUp(key)

@@ -3,10 +3,10 @@ import { Failure } from '../errors.ts'
 import { DAY_MS, toIso } from '../lib/dates.ts'
 import type { User } from '../model/access.ts'
 import type { Database, MaybePromise, Row, Step, Storage, WriteStorage } from '../storage/storage.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { toUser, type UserRow } from './user-row.ts'
 import { noSuchUserFailure } from './users.ts'
-import { writeOrExplain } from './write-or-explain.ts'
 
 const TOKENS = 'dossier_tokens'
 /** Secret scanners recognise tokens by this prefix. */

@@ -4,6 +4,7 @@ import { addressGroup } from '../lib/address-group.ts'
 import { toIso } from '../lib/dates.ts'
 import { type Attributes, type AttributeValue, RIGHTS_MODEL, type User } from '../model/access.ts'
 import type { Database, Step, WriteStorage } from '../storage/storage.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 import { clearAttempts } from './attempts.ts'
 import { attributesFault, changedAttributes } from './attributes.ts'
 import { writeKeepingAdmin } from './last-admin.ts'
@@ -12,7 +13,6 @@ import { endSessions } from './sessions.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { RIGHTS, toUser } from './user-row.ts'
 import { deleteOwnViews } from './views.ts'
-import { writeOrExplain } from './write-or-explain.ts'
 
 /** A user as an admin sees them: never with the password's hash. */
 export interface Account extends Required<Omit<User, 'rightsSince'>> {

@@ -2,8 +2,8 @@ import { Failure } from '../errors.ts'
 import { toIso } from '../lib/dates.ts'
 import { ADMIN, EVERYBODY, type User } from '../model/access.ts'
 import type { Database, Row, Step, WriteStorage } from '../storage/storage.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
-import { writeOrExplain } from './write-or-explain.ts'
 
 const VIEWS = 'dossier_views'
 const MAX_NAME = 80
@@ -75,12 +75,12 @@ export async function createView(
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), insert] }),
-    () => tooMany(),
+    () => tooManyViewsFailure(),
   )
   return toView(rows.at(-1)?.[0] as Row)
 }
 
-const tooMany = () =>
+const tooManyViewsFailure = () =>
   new Failure('VALIDATION_FAILED', `There are ${MAX_VIEWS} views of yours already: remove some of them.`, {
     errors: { name: `is one too many: there are ${MAX_VIEWS} already` },
   })

@@ -5,16 +5,16 @@ import { type Operation, outOfReachFailure, type User } from '../model/access.ts
 import { invalidFields } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
 import { requireSameId } from '../requests/preconditions.ts'
-import type { Selection } from '../requests/query.ts'
+import { type Selection, WHOLE_RECORD } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { createRowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import { createAggregator } from './aggregate/aggregate.ts'
+import { createStatementCache, ID, REACH } from './cached-statements.ts'
 import type { Caller } from './caller.ts'
 import type { RecordsContext, RestoreRequest, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
-import { createStatementCache, placeholder, reachValues } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
 import { createFinder, createFindLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
@@ -26,7 +26,7 @@ import { isBeyondReach, type PlannedWrite, type WriteTarget } from './planned-wr
 import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createConflictThrower } from './write/conflict.ts'
 import { isLinksChange } from './write/links.ts'
-import { createRefusedReachCheck } from './write/refused-reach.ts'
+import { createOutcomeReachCheck } from './write/outcome-reach.ts'
 import { createUnitBuilder } from './write/units.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
@@ -49,7 +49,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const checks: Validators = createValidators(model)
   const units = createUnitBuilder(context, model)
   const violations = createViolationChecks(context, model)
-  const isWithinReach = createRefusedReachCheck(context, model)
+  const isOutcomeWithinReach = createOutcomeReachCheck(context, model)
   const journal = createJournal(storage, model)
   const { answerWritten, answerMerged, replay } = createAnswers(model, {
     rebuild: (id, version, user) => history.recordAt(id, version, user, () => findWithin(id, FULL_REACH)),
@@ -126,7 +126,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       const isRefused =
         fault.kind === 'no-row' ||
         (fault.kind === 'taken' &&
-          !(await isWithinReach(access.reachFor(model, operation, user), user, Object(sentOrDeleted), id)))
+          !(await isOutcomeWithinReach(access.reachFor(model, operation, user), user, Object(sentOrDeleted), id)))
       return isRefused ? outOfReachFailure(model, operation) : violations.explainViolation(fault, user, sentOrDeleted)
     },
   })
@@ -168,7 +168,7 @@ export function createRecords(context: RecordsContext, model: Model) {
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
   async function requireRecord(id: number, operation: Operation, user: User, version?: number): Promise<void> {
-    const current = await requireReachable(id, operation, user, WHOLE)
+    const current = await requireReachable(id, operation, user, WHOLE_RECORD)
     if (version !== undefined && version !== current.version) await throwConflict(id, version, operation, user, {})
   }
 
@@ -229,7 +229,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   async function findWithin(
     id: number,
     reach: Reach,
-    { fields = shown, expand: paths }: Selection = WHOLE,
+    { fields = shown, expand: paths }: Selection = WHOLE_RECORD,
   ): Promise<StoredRecord | undefined> {
     const statement = cachedStatement(`${reach.sqlKey} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
@@ -290,7 +290,3 @@ export type Records = ReturnType<typeof createRecords>
 export interface Collections {
   get(model: Model): Records | undefined
 }
-
-const WHOLE: Selection = { expand: [] }
-const ID = placeholder<BoundValues>(({ id }) => id)
-const REACH = reachValues<BoundValues>(({ reach }) => reach)

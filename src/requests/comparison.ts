@@ -48,12 +48,12 @@ const MAX_CHOICES = 50
  */
 export function comparePath(
   where: string,
-  { relations, field, model }: ResolvedPath,
+  { relations, fieldName, model }: ResolvedPath,
   operatorUse: OperatorUse,
   given: RawOperands,
   alsoKnown?: string[],
 ): Filter {
-  const last = ownField(where, field, model, alsoKnown)
+  const last = ownField(where, fieldName, model, alsoKnown)
   if (relations.some(isToMany)) return throughRelations(relations, createComparison([], last, operatorUse, given))
   return createComparison(relations as Field[], last, operatorUse, given)
 }

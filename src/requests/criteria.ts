@@ -151,7 +151,7 @@ class CriteriaParser {
       ...new Set([...RELATED, ...ID_OPERATORS]),
     ])
     const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
-    requireFew(relationCount + resolved.relations.length)
+    limitRelations(relationCount + resolved.relations.length)
     return comparePath(`${where}.fieldName`, resolved, operatorUse, this.#operands(operatorUse, where, value, value2))
   }
 
@@ -165,11 +165,11 @@ class CriteriaParser {
   ): Filter {
     const { criteria, is = '=', value, value2 } = parts
     refuseOthers(where, without(parts, operator === 'count' ? ['criteria', 'is', 'value', 'value2'] : ['criteria']))
-    const { relations, field, model } = resolvePath(`${where}.fieldName`, path, context)
-    const relation = requireRelation(`${where}.fieldName`, field, model)
+    const { relations, fieldName, model } = resolvePath(`${where}.fieldName`, path, context)
+    const relation = requireRelation(`${where}.fieldName`, fieldName, model)
     const inner = { ...context, model: targetModel(relation, context.models) }
     if (depth >= MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
-    requireFew(place.relationCount + relations.length + 1)
+    limitRelations(place.relationCount + relations.length + 1)
     this.#count += 1
     const at = {
       where: `${where}.criteria`,
@@ -196,11 +196,11 @@ class CriteriaParser {
   ): Filter {
     const { value, ...others } = parts
     refuseOthers(where, others)
-    const { relations, field, model } = resolvePath(`${where}.fieldName`, path, context)
-    const relation = requireRelation(`${where}.fieldName`, field, model)
+    const { relations, fieldName, model } = resolvePath(`${where}.fieldName`, path, context)
+    const relation = requireRelation(`${where}.fieldName`, fieldName, model)
     if (!isToMany(relation))
-      throw badRequest(`${where}.operator: "${field}" refers to one record. Use "in" or "notIn".`)
-    requireFew(place.relationCount + relations.length + 1)
+      throw badRequest(`${where}.operator: "${fieldName}" refers to one record. Use "in" or "notIn".`)
+    limitRelations(place.relationCount + relations.length + 1)
     return throughRelations(relations, compareIds(relation, idOperator, this.#operands(IN, where, value, undefined)))
   }
 
@@ -221,7 +221,7 @@ function requireUserValue(where: string, value: unknown): void {
     throw badRequest(`${where}: "${value}" must be $user, the username, or $user.NAME, an attribute of the user.`)
 }
 
-function requireFew(relationCount: number): void {
+function limitRelations(relationCount: number): void {
   if (relationCount > MAX_RELATIONS)
     throw badRequest(`The criteria follow more than ${MAX_RELATIONS} references one after the other.`)
 }

@@ -51,16 +51,16 @@ export function textFields(where: string, model: Model): Field[] {
 
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
 export function followPath(where: string, path: string, context: QueryContext): { through: Field[]; field: Field } {
-  const { relations, field, model } = resolvePath(where, path, context)
+  const { relations, fieldName, model } = resolvePath(where, path, context)
   const several = relations.find(isToMany)
   if (several) throw badRequest(`${where}: "${path}" leads to several records, by "${several.name}".`)
-  return { through: relations as Field[], field: ownField(where, field, model) }
+  return { through: relations as Field[], field: ownField(where, fieldName, model) }
 }
 
 /** The relations of a path before its last name, which is not looked at, and the model that they lead to. */
 export interface ResolvedPath {
   relations: Relation[]
-  field: string
+  fieldName: string
   model: Model
 }
 
@@ -75,7 +75,7 @@ export function resolvePath(where: string, path: string, { model, models }: Quer
     relations.push(relation)
     at = targetModel(relation, models)
   }
-  return { relations, field: names.at(-1) as string, model: at }
+  return { relations, fieldName: names.at(-1) as string, model: at }
 }
 
 /** A reference or an inverse field of the model itself. */
@@ -90,6 +90,12 @@ export const isInverseRelation = (relation: Relation): relation is Inverse => !(
 
 /** Whether a relation leads to any number of records, and not to one at most. */
 export const isToMany = (relation: Relation) => isInverseRelation(relation) || relation.links !== undefined
+
+/** Whether a field leads to any number of records. */
+export function leadsToSeveral(model: Model, name: string): boolean {
+  const relation = findInverse(model, name) ?? visibleField(model, name)
+  return relation !== undefined && isToMany(relation)
+}
 
 export const targetModel = (relation: Relation, models: Models) =>
   models.get(isInverseRelation(relation) ? relation.model : (fieldReference(relation) as Reference).model) as Model
@@ -136,8 +142,8 @@ export function parseExpand(where: string, paths: string[] | undefined, context:
     const names = path.split('.')
     if (names.length > MAX_PATH_RELATIONS)
       throw badRequest(`${where}: "${path}" follows more than ${MAX_PATH_RELATIONS} references.`)
-    const { field, model } = resolvePath(where, path, context)
-    requireRelation(where, field, model)
+    const { fieldName, model } = resolvePath(where, path, context)
+    requireRelation(where, fieldName, model)
     return names.map((_, index) => names.slice(0, index + 1).join('.'))
   })
   return [...new Set(wanted)]

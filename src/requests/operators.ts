@@ -1,7 +1,10 @@
 /** Each of these is false for NULL. Their opposites wrap them in `not`, and so are true for NULL. */
 export type OperatorName = 'eq' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'in' | 'between' | 'isSet'
 
-/** Names and operands of an operator. SQL, phrases and group comparison are elsewhere: see `src/README.md`. `src/README.md` lists what a new one needs. */
+/**
+ * The names and operands of an operator. Its SQL, its description and its comparison of groups are in other files: "Where to
+ * change what" in `src/README.md` lists them.
+ */
 export interface Operator {
   name: OperatorName
   /** number or kind of its values */

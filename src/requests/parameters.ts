@@ -11,6 +11,7 @@ import {
 } from './comparison.ts'
 import {
   isToMany,
+  leadsToSeveral,
   ownField,
   parseExpand,
   parseFields,
@@ -219,27 +220,23 @@ interface ParsedName {
 /** Operators such as `count` and `count][gte`, of `people[count]=0` and `people[count][gte]=5`. */
 const COUNT = /^count(?:\]\[(.*))?$/
 
-/** Whether a field leads to any number of records. */
-const hasSeveral = (model: Model, name: string) =>
-  findInverse(model, name) !== undefined || visibleField(model, name)?.links !== undefined
-
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter({ where, name, path, operatorName, text }: ParsedName, context: QueryContext): Filter {
   if (name === SEARCH_ALL) return likeAnyText(where, text, context)
   const resolved = resolvePath(where, path, context)
   const counted = COUNT.exec(operatorName ?? '')
-  const isSeveral = hasSeveral(resolved.model, resolved.field)
+  const isSeveral = leadsToSeveral(resolved.model, resolved.fieldName)
   const idOperator = isSeveral ? ID_OPERATORS.find((one) => one === operatorName) : undefined
   if (idOperator) {
     const values = text.split(',').map((value) => ({ name: '', value }))
-    const relation = requireRelation(where, resolved.field, resolved.model)
+    const relation = requireRelation(where, resolved.fieldName, resolved.model)
     return throughRelations(resolved.relations, compareIds(relation, idOperator, { where, values, isText: true }))
   }
   const isCount = counted !== null && isSeveral
   const comparedBy = isCount ? counted[1] : operatorName
   const operatorUse = comparedBy === undefined ? EQUALS : PARAMETER_OPERATORS.get(comparedBy)
   // A wrong field is told before a wrong operator.
-  if (!operatorUse && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
+  if (!operatorUse && !isCount) ownField(where, resolved.fieldName, resolved.model, FIND_PARAMETERS)
   const known = [...PARAMETER_OPERATORS.keys(), ...(isSeveral ? ID_OPERATORS : [])]
   if (!operatorUse)
     throw badRequest(
@@ -249,7 +246,7 @@ function parseFilter({ where, name, path, operatorName, text }: ParsedName, cont
     isCount
       ? throughRelations(
           resolved.relations,
-          compareCount(requireRelation(where, resolved.field, resolved.model), undefined, use, given),
+          compareCount(requireRelation(where, resolved.fieldName, resolved.model), undefined, use, given),
         )
       : comparePath(where, resolved, use, given, FIND_PARAMETERS)
   const { takes } = operatorUse.operator

@@ -12,6 +12,8 @@ export interface Selection {
   expand: string[]
 }
 
+export const WHOLE_RECORD: Selection = { expand: [] }
+
 /** A parsed find or search. */
 export interface Query extends Selection {
   offset: number

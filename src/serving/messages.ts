@@ -66,6 +66,6 @@ export type FromThread =
   /** the thread has met an error that says that the database is damaged */
   | { do: 'damage'; error: SerializedError }
   /** a request has met tables of another shape, and waits for the next app */
-  | { do: 'outdated' }
+  | { do: 'waitsForNextApp' }
   | { do: 'ready' }
   | CallResult

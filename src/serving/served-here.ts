@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { LARGE_BODY } from '../requests/body-limits.ts'
+import { LARGE_BODY } from '../http/body-limits.ts'
 
 /** Find, search, read, create, update and delete of records. */
 const RECORDS = /^\/ws\/rest\/[^/?]+(?:\/(?:\d+|search))?(?:\?|$)/

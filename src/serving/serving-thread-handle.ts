@@ -15,7 +15,7 @@ const END_MS = 2000
 interface ThreadEvents {
   log(line: string): void
   onDamage(error: Error): void
-  onOutdated(): void
+  onWaitForNextApp(): void
 }
 
 /** The main thread's side of one serving thread: sends it requests, and writes and searches for it. */
@@ -86,7 +86,7 @@ export class ServingThreadHandle {
     else if (message.do === 'cancel') this.#searches.get(message.search)?.abort()
     else if (message.do === 'log') for (const line of message.lines) this.#events.log(line)
     else if (message.do === 'damage') this.#events.onDamage(deserializeError(message.error))
-    else if (message.do === 'outdated') this.#events.onOutdated()
+    else if (message.do === 'waitsForNextApp') this.#events.onWaitForNextApp()
     else this.#onReady()
   }
 

@@ -47,9 +47,9 @@ const metrics = new Metrics(false)
 const log = createLogger(config, false, { write: logLine })
 const damage = new Damage({ fatal: (error: unknown) => send({ do: 'damage', error: serializeError(error) }) })
 
-const holdOutdated = canWaitForNextApp ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
+const holdForNextApp = canWaitForNextApp ? (request: IncomingMessage) => front.holdForNextApp(request) : undefined
 const build = (models: Model[]) =>
-  buildApp({ config, storage, models, logger: log, metrics, damage, memoryShare, holdOutdated })
+  buildApp({ config, storage, models, logger: log, metrics, damage, memoryShare, holdForNextApp })
 
 let current = await build(start.models)
 let prepared: App | undefined
@@ -63,7 +63,7 @@ const front = new HttpFront(
     onWait: metrics.observeWait,
     onDisconnect: metrics.countDropped,
     onShed: metrics.countShed,
-    onOutdated: () => send({ do: 'outdated' }),
+    onWaitForNextApp: () => send({ do: 'waitsForNextApp' }),
   },
   { memoryShare },
 )

@@ -14,7 +14,7 @@ import { ServingThreadHandle } from './serving-thread-handle.ts'
 /** Most threads that are started by default: more have not been measured. */
 const MAX_BY_DEFAULT = 8
 /** How long a thread may take to say that it keeps its snapshot. A later one answers 503 until it has swapped. */
-const SNAPSHOT_MS = 1000
+const KEEP_SNAPSHOT_TIMEOUT_MS = 1000
 /** How long after a thread has died the next one is started. */
 const RESTART_MS = 1000
 /** How much longer than its requests a thread may take to stop. */
@@ -34,7 +34,7 @@ export interface ThreadOwner {
   /** whether requests that met other tables may wait: the service follows by itself */
   canWaitForNextApp: boolean
   /** called when such a request waits */
-  onOutdated(): void
+  onWaitForNextApp(): void
   /** runs `work` while the models do not change */
   whileUnchanged(work: () => Promise<void>): Promise<void>
 }
@@ -112,7 +112,7 @@ export class ServingThreads {
 
   /** Lets all threads go on reading what is committed now, until `swap` or `release`. */
   async keepSnapshots(): Promise<void> {
-    await Promise.race([this.#all({ do: 'keepSnapshot' }), sleep(SNAPSHOT_MS, undefined, { ref: false })])
+    await Promise.race([this.#all({ do: 'keepSnapshot' }), sleep(KEEP_SNAPSHOT_TIMEOUT_MS, undefined, { ref: false })])
   }
 
   release(): void {
@@ -171,13 +171,13 @@ export class ServingThreads {
       memoryShare: this.#memoryShare,
       canWaitForNextApp: this.#owner.canWaitForNextApp,
     }
-    const { logger, damage, onError, onOutdated } = this.#owner
+    const { logger, damage, onError, onWaitForNextApp } = this.#owner
     // Lines of other threads are already formatted: they go to where this thread's lines go.
     const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
     const thread = new ServingThreadHandle(data, this.#storage, {
       log: (line) => stream.write(line),
       onDamage: (error) => damage.detect(error),
-      onOutdated,
+      onWaitForNextApp,
     })
     this.#starting.add(thread)
     thread.ended.then((error) => this.#onEnd(thread, error)).catch(onError)

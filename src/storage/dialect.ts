@@ -284,3 +284,7 @@ export interface TableColumn {
   /** referenced table, and the ON DELETE action */
   foreignKey?: { table: string; onDelete: string } | undefined
 }
+
+/** Sort positions in `Dialect.changeItems`: added items come after the existing ones, and removed ones are left out. */
+export const ADDED = 1_000_000
+export const REMOVED = 2_000_000

@@ -62,7 +62,7 @@ export const isUnavailable = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'commit-unknown')
 
 /** Whether an error means that a table has changed since a statement was made. It was not executed. */
-export const isOutdated = (error: unknown): boolean =>
+export const isStale = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'stale' || error.kind === 'missing-table')
 
 /** The fault of a statement that was made for another shape of a table. It is not executed. */

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { SearchTask } from './searches.ts'
 import {
@@ -118,14 +118,14 @@ export class RowStreams {
       Atomics.store(cancelledId, 0, task.id)
       thread.postMessage('end')
       clearTimeout(deadline)
-      deadline = globalThis.setTimeout(() => void thread.terminate(), this.#graceMs).unref()
+      deadline = setTimeout(() => void thread.terminate(), this.#graceMs).unref()
       return exit
     }
     const onLate = () => {
       isLate = true
       void end()
     }
-    let deadline = globalThis.setTimeout(onLate, task.ms + this.#graceMs).unref()
+    let deadline = setTimeout(onLate, task.ms + this.#graceMs).unref()
     const exit = new Promise<void>((resolve) => {
       thread.once('exit', () => {
         clearTimeout(deadline)
@@ -155,7 +155,7 @@ export class RowStreams {
   }
 
   async #untilResumed(resumed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-    await Promise.race([resumed, setTimeout(this.#pauseTimeoutMs, undefined, { ref: false })])
+    await Promise.race([resumed, sleep(this.#pauseTimeoutMs, undefined, { ref: false })])
     if (signal?.aborted) throw cancelledFault()
     if (this.#paused) throw new StorageFault('busy', 'The log of the database is being emptied.')
   }

@@ -6,11 +6,17 @@ import { countTriggers, recount } from './counts.ts'
 import { execute } from './execute.ts'
 import { refuseDanglingLinks } from './links.ts'
 import { type MigrationInput, Superseded } from './migrate.ts'
-import { createOverview, type Overview, planTables, requiredTriggers, throwIfRefused } from './overview.ts'
+import {
+  createMigrationPlan,
+  type MigrationPlan,
+  planTables,
+  requiredTriggers,
+  throwIfRefused,
+} from './migration-plan.ts'
 import type { PlanStep, TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { recordRenames, recordSecrets, recoverSecrets } from './renames-and-secrets.ts'
-import { dropOutdatedIndexes, dropSearchIndex } from './search-index.ts'
+import { dropChangedSearchIndexes, dropSearchIndex } from './search-index.ts'
 import { modelShapes } from './shape.ts'
 import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
@@ -22,13 +28,13 @@ export async function applyMigration(db: Database, input: MigrationInput): Promi
   if (generation !== undefined) await requireLatest(db, generation)
   await recoverSecrets(db, models)
   // Planned inside the transaction: if two processes migrate, the second one finds nothing left to do.
-  const overview = await planUnderLock(db, input)
+  const migrationPlan = await planUnderLock(db, input)
   await rebuilder.finish(db, drafts)
-  const plans = overview.plans.filter(({ steps }) => steps.length > 0)
+  const plans = migrationPlan.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readOwnTriggers(db)
-  const wanted = requiredTriggers(overview.plans, overview.unserved, existing, dialect)
+  const wanted = requiredTriggers(migrationPlan.plans, migrationPlan.unserved, existing, dialect)
   // Triggers name tables and columns that are about to change: they are dropped now and created again at the end.
   const changed = [...rebuilt, ...renamed].map(({ model }) => `${tableName(model)}__`)
   const stays = ({ name }: Trigger) =>
@@ -40,7 +46,7 @@ export async function applyMigration(db: Database, input: MigrationInput): Promi
   const rewritten = plans.filter(({ steps }) => steps.some(({ kind }) => REWRITES.includes(kind)))
   for (const { model } of rewritten)
     for (const text of dropSearchIndex(tableName(model), dialect)) await execute(db, text)
-  await dropOutdatedIndexes(db, models)
+  await dropChangedSearchIndexes(db, models)
   // Replacing a table also drops the triggers that other models have on it.
   const left = await readOwnTriggers(db)
   for (const trigger of wanted) if (!hasSameTrigger(trigger, left)) await execute(db, dialect.createTrigger(trigger))
@@ -64,15 +70,15 @@ export async function applyMigration(db: Database, input: MigrationInput): Promi
 const REWRITES: readonly PlanStep['kind'][] = ['rename', 'rebuild', 'fill']
 
 /** Plans all changes. The tables whose data matters are locked, and planned again: others may have written until then. */
-async function planUnderLock(db: Database, { models, drafts, built }: MigrationInput): Promise<Overview> {
+async function planUnderLock(db: Database, { models, drafts, built }: MigrationInput): Promise<MigrationPlan> {
   const preparation = { drafted: drafts.map(({ model }) => model.name), built }
-  const overview = await createOverview(db, models, preparation)
-  throwIfRefused(overview)
-  const locked = await rebuilderFor(db.dialect.tables).lock(db, overview.plans)
+  const migrationPlan = await createMigrationPlan(db, models, preparation)
+  throwIfRefused(migrationPlan)
+  const locked = await rebuilderFor(db.dialect.tables).lock(db, migrationPlan.plans)
   const again = await planTables(db, locked, await readOwnTriggers(db), preparation)
   throwIfRefused({ plans: again })
-  const plans = overview.plans.map((plan) => again.find(({ model }) => model === plan.model) ?? plan)
-  return { ...overview, plans }
+  const plans = migrationPlan.plans.map((plan) => again.find(({ model }) => model === plan.model) ?? plan)
+  return { ...migrationPlan, plans }
 }
 
 /** Models that others have published since must not be undone. */

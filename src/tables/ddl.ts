@@ -68,8 +68,8 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
  * Hash of the names and types of a table's stored columns, and of whether it has a history, because ETags and kept totals
  * rely on the journal. Every write is rejected if the table's shape differs.
  */
-export function tableShape(seen: Model): string {
-  const model = unrestrictedModel(seen)
+export function tableShape(restricted: Model): string {
+  const model = unrestrictedModel(restricted)
   const known = shapes.get(model)
   if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
@@ -110,8 +110,8 @@ export function modelIndexes(model: Model, { orderVersion }: Pick<TableDialect, 
 }
 
 /** The fields of each index of a model. */
-export function indexKeys(seen: Model): IndexKey[] {
-  const model = unrestrictedModel(seen)
+export function indexKeys(restricted: Model): IndexKey[] {
+  const model = unrestrictedModel(restricted)
   const hasText = (fields: string[]) => fields.some((name) => indexedTexts(model).has(name))
   const plain = (fields: string[]): IndexKey => ({ unique: false, fields })
   const sorted = (fields: string[]): IndexKey =>

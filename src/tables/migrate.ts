@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { nextPortion } from '../lib/next-portion.ts'
 import type { Model } from '../model/model.ts'
-import { defineJob, isFault, isOutdated, Refused, type Storage } from '../storage/storage.ts'
-import { type Overview, throwIfRefused } from './overview.ts'
+import { defineJob, isFault, isStale, Refused, type Storage } from '../storage/storage.ts'
+import { type MigrationPlan, throwIfRefused } from './migration-plan.ts'
 import type { TablePlan } from './plan.ts'
 import type { BuildInput } from './rebuild/build-indexes.ts'
 import type { Draft } from './rebuild/draft.ts'
@@ -70,7 +70,7 @@ export interface MigrateOptions {
   onError?: (error: unknown) => void
 }
 
-const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'), 'planOverview')
+const PLAN_MIGRATION = defineJob<Model[], MigrationPlan>(import.meta.resolve('./migration-plan.ts'), 'planMigrationJob')
 const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
 const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
 const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
@@ -83,7 +83,8 @@ const VALIDATE = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no t
 const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'), 'applyMigration')
 
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
-export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.runReadJob(OVERVIEW, models)
+export const planMigration = (storage: Storage, models: Model[]): Promise<MigrationPlan> =>
+  storage.runReadJob(PLAN_MIGRATION, models)
 
 /**
  * Whether a dead process has left drafts or unfinished indexes. False without `runExclusively`, and while another process
@@ -113,9 +114,9 @@ export async function migrate(
   miscounted: string[] = [],
 ): Promise<TablePlan[]> {
   const end = performance.now() + (options.busyTimeoutMs ?? BUSY_TIMEOUT_MS)
-  let outdatedAttempts = 0
+  let staleAttempts = 0
   const isWorthAnotherTry = (error: unknown) => {
-    if (isOutdated(error)) return ++outdatedAttempts < MAX_ATTEMPTS
+    if (isStale(error)) return ++staleAttempts < MAX_ATTEMPTS
     return isFault(error, 'busy') && performance.now() < end
   }
   for (;;) {
@@ -125,7 +126,7 @@ export async function migrate(
       return await (storage.runExclusively ? storage.runExclusively(run) : run())
     } catch (error) {
       if (!isWorthAnotherTry(error)) throw error
-      await setTimeout(100)
+      await sleep(100)
     }
   }
 }
@@ -184,7 +185,7 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
     } catch (error) {
       if (!isFault(error, 'busy') || performance.now() > end) throw error
     }
-    await setTimeout(2 * lockMs)
+    await sleep(2 * lockMs)
     signal?.throwIfAborted()
     for (const draft of input.drafts) await fillUp(storage, draft, options)
   }
@@ -213,18 +214,18 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Mi
     isFull = portion.isFull
     rows = nextPortion(rows, portion.milliseconds, portionMs, MAX_PORTION)
     // Pauses for as long as the portion took: processes that poll for the write lock would rarely find it free.
-    await setTimeout(Math.min(portion.milliseconds, MAX_PAUSE_MS))
+    await sleep(Math.min(portion.milliseconds, MAX_PAUSE_MS))
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))
   }
 }
 
-/** Filling a draft stops at the first offending record; `planModels` checks all records and names the others too. */
+/** Filling a draft stops at the first offending record; `planMigration` checks all records and names the others too. */
 async function explain(storage: Storage, models: Model[], drafts: Draft[], error: unknown): Promise<unknown> {
   const isTaken = isFault(error, 'taken')
   if (!isTaken && !(error instanceof Refused)) return error
   try {
-    throwIfRefused(await planModels(storage, models))
-    // Computed values exist only in the drafts, so `planModels` cannot find duplicates among them.
+    throwIfRefused(await planMigration(storage, models))
+    // Computed values exist only in the drafts, so `planMigration` cannot find duplicates among them.
     if (isTaken) await storage.runWriteJob(REFUSE_DUPLICATES, drafts)
   } catch (refused) {
     return refused

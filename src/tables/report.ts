@@ -3,7 +3,7 @@ import { describeAccess, OPERATIONS } from '../model/access.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
 import { type BrokenRule, countBrokenRules } from './broken-rules.ts'
-import { createOverview } from './overview.ts'
+import { createMigrationPlan } from './migration-plan.ts'
 import { isModelTable, type TablePlan } from './plan.ts'
 
 /** The effect that serving a model would have on its data, as text for people. */
@@ -32,7 +32,7 @@ export async function createReports(
   db: Database,
   models: Model[],
 ): Promise<{ reports: Report[]; unserved: UnservedModel[] }> {
-  const { plans, unserved } = await createOverview(db, models)
+  const { plans, unserved } = await createMigrationPlan(db, models)
   const reports = await reportAll(db, plans)
   return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
 }
@@ -42,7 +42,7 @@ export async function createReportsForModel(
   db: Database,
   { models, of }: { models: Model[]; of: string },
 ): Promise<Report[]> {
-  const { plans } = await createOverview(db, models)
+  const { plans } = await createMigrationPlan(db, models)
   const isConcerned = ({ model, steps, refusals }: TablePlan) => model.name === of || steps.length + refusals.length > 0
   return reportAll(db, plans.filter(isConcerned))
 }

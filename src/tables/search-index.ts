@@ -79,7 +79,7 @@ export const dropSearchIndex = (table: string, { wordIndex }: TableDialect): str
 ]
 
 /** Drops the indexes of models that are searched in another way now: their triggers are others too. */
-export async function dropOutdatedIndexes(db: Database, models: Model[]): Promise<void> {
+export async function dropChangedSearchIndexes(db: Database, models: Model[]): Promise<void> {
   const dialect = db.dialect.tables
   if (!dialect.wordIndex) return
   for (const { tbl, definition } of await db.selectFrom('dossier_search').select(['tbl', 'definition']).execute()) {
@@ -116,7 +116,7 @@ export async function fillSearchIndex(db: Database, input: IndexInput): Promise<
   const { table, definition } = input
   const dialect = db.dialect.tables
   const state = (await readState(db, table)) as IndexState | undefined
-  if (state?.definition !== definition || isOutdated(state)) return begin(db, input)
+  if (state?.definition !== definition || hasTooManyOldEntries(state)) return begin(db, input)
   let hasMore = true
   while (hasMore && performance.now() - start < input.ms)
     hasMore = (await addNoted(db, input)) || (await addNext(db, input))
@@ -145,8 +145,8 @@ async function readState(db: Database, table: string): Promise<IndexState | unde
 }
 
 /** Outdated entries that an index may have beside as many as there are records. */
-const MAX_OUTDATED = 100_000
-const isOutdated = ({ entries, live }: IndexState) => entries > 2 * live + MAX_OUTDATED
+const MAX_OLD_ENTRIES = 100_000
+const hasTooManyOldEntries = ({ entries, live }: IndexState) => entries > 2 * live + MAX_OLD_ENTRIES
 
 async function begin(db: Database, { table, definition }: IndexInput): Promise<boolean> {
   const dialect = db.dialect.tables
@@ -212,13 +212,13 @@ async function readTexts(db: Database, { table, fields }: IndexInput, where: Ret
  * Follows the text of each field. Because it has two characters, no trigram spans two fields, and even the last
  * character of a text begins a trigram.
  */
-const BEHIND = '\x1f\x1f'
+const FIELD_END = '\x1f\x1f'
 
 async function addEntries(db: Database, { table, fields }: IndexInput, rows: (Row & { id: number })[]): Promise<void> {
   const { add } = db.dialect.tables.wordIndex as WordIndexDialect
   const entries = rows.map((row) => {
     const texts = fields.map((name) => row[name]).filter((value) => value !== null)
-    return [row.id, texts.map((value) => fold(String(value)) + BEHIND).join('')]
+    return [row.id, texts.map((value) => fold(String(value)) + FIELD_END).join('')]
   })
   await execute(db, add(searchIndexName(table)), [JSON.stringify(entries)])
   await sql`UPDATE dossier_search SET entries = entries + ${rows.length} WHERE tbl = ${table}`.execute(db)

@@ -21,25 +21,28 @@ export const tableShapes = (models: Model[]): Record<string, string> =>
   Object.fromEntries(models.map((model) => [tableName(model), tableShape(model)]))
 
 /** Expected shapes of tables and of their order keys: for what sorts records or writes them. */
-export const keyedShapes = (models: Model[], dialect: TableDialect): Record<string, string> =>
+export const shapesWithOrderKeys = (models: Model[], dialect: TableDialect): Record<string, string> =>
   Object.fromEntries(models.flatMap((model) => modelShapes(model, dialect)))
 
-/** The shapes of a model, as `dossier_tables` has them. */
+/**
+ * The shapes of a model, as `dossier_tables` has them. There, `dossier_keys__` begins the name of the row for order keys; it
+ * has nothing to do with the table `dossier_keys`, which holds idempotency keys.
+ */
 export const modelShapes = (model: Model, dialect: TableDialect): [name: string, shape: string][] => [
   [tableName(model), tableShape(model)],
   ...(dialect.keepsOrderKeys
-    ? [[`dossier_keys__${tableName(model)}`, keyShape(model, dialect)] as [string, string]]
+    ? [[`dossier_keys__${tableName(model)}`, orderKeyShape(model, dialect)] as [string, string]]
     : []),
 ]
 
 /** Hash of the columns with order keys, and of what computed texts are made from. */
-function keyShape(model: Model, dialect: TableDialect): string {
-  const known = keyShapes.get(model)
+function orderKeyShape(model: Model, dialect: TableDialect): string {
+  const known = cachedOrderKeyShapes.get(model)
   if (known !== undefined) return known
   const keys = fieldsWithKey(model, dialect).map(({ name, computed }) => [orderColumn(name), computed])
   const shape = hash('sha256', JSON.stringify(keys)).slice(0, 16)
-  keyShapes.set(model, shape)
+  cachedOrderKeyShapes.set(model, shape)
   return shape
 }
 
-const keyShapes = new WeakMap<Model, string>()
+const cachedOrderKeyShapes = new WeakMap<Model, string>()

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { nextPortion } from '../lib/next-portion.ts'
 import type { Step, Storage } from '../storage/storage.ts'
 
@@ -26,6 +26,6 @@ export async function deleteInPortions(
     onDeleted(rows.length)
     isAll = rows.length < portion
     portion = nextPortion(portion, took, PORTION_MS, MAX_AT_ONCE)
-    await setTimeout(took, undefined, { ref: false })
+    await sleep(took, undefined, { ref: false })
   } while (!isAll && !isStopped())
 }

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../journal/scrub.ts'
 import { defineJob, type Storage } from '../storage/storage.ts'
 
@@ -14,6 +14,6 @@ export async function scrub(storage: Storage, isStopped = () => false): Promise<
     for (let { done } = secret; done < secret.upTo && !isStopped(); ) {
       const start = performance.now()
       done = await storage.runWriteJob(SCRUB, { ...secret, done })
-      await setTimeout(performance.now() - start, undefined, { ref: false })
+      await sleep(performance.now() - start, undefined, { ref: false })
     }
 }

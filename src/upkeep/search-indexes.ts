@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Model, tableName } from '../model/model.ts'
 import { isFault, type Storage } from '../storage/storage.ts'
@@ -8,9 +8,9 @@ import { repeat } from './repeat.ts'
 
 const POLL_MS = 1000
 /** A table gets an index when its highest id exceeds this: a search reads smaller tables as fast without one. */
-export const WORTH_AN_INDEX = 5000
+export const MIN_LAST_ID_FOR_INDEX = 5000
 /** More units written since the last round than these count as load. */
-const LOAD = 20
+const MAX_IDLE_UNITS = 20
 /** How long a portion may take, and the pause after it as a multiple of that: under a load a fourteenth of the time is taken. */
 const LOADED_PACE = { ms: 10, pause: 13 }
 const IDLE_PACE = { ms: 60, pause: 0.3 }
@@ -39,13 +39,14 @@ export function maintainSearchIndexes(
   const run = async (isStopped: () => boolean) => {
     const before = seen
     seen = countUnits()
-    const pace = seen - before > LOAD ? LOADED_PACE : IDLE_PACE
+    const pace = seen - before > MAX_IDLE_UNITS ? LOADED_PACE : IDLE_PACE
     for (const model of models())
       if (!isStopped() && model.search.length > 0)
         await catchUp(model, pace, isStopped).catch((error) => fail(model, error, isStopped))
   }
   const catchUp = async (model: Model, pace: typeof IDLE_PACE, isStopped: () => boolean) => {
-    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace, isStopped) : create(model))
+    if (await lacksEntries(storage, model))
+      await (tables.wordIndex ? addPortions(model, pace, isStopped) : create(model))
   }
   const fail = ({ name }: Model, error: unknown, isStopped: () => boolean) => {
     // Another process may be changing tables, or creating the same index.
@@ -57,7 +58,7 @@ export function maintainSearchIndexes(
     for (let hasMore = true; hasMore && !isStopped() && performance.now() < end; ) {
       const start = performance.now()
       hasMore = await storage.runWriteJob(INDEX_PORTION, indexInput(model, tables, ms))
-      await setTimeout(pause * (performance.now() - start), undefined, { ref: false })
+      await sleep(pause * (performance.now() - start), undefined, { ref: false })
     }
   }
   let isTold = false
@@ -77,13 +78,13 @@ export function maintainSearchIndexes(
 }
 
 /** Whether there are records without an entry. */
-async function isBehind(storage: Storage, model: Model): Promise<boolean> {
+async function lacksEntries(storage: Storage, model: Model): Promise<boolean> {
   const table = tableName(model)
   const definition = searchDefinition(model, storage.dialect.tables)
   if (storage.dialect.tables.trigramIndex) {
     if (storage.shape(searchIndexName(table)) === definition) return false
     const highest = { sql: `SELECT max("id") AS last FROM "${table}"`, parameters: [], readsRecords: true }
-    return Number((await storage.readOne(highest))?.last) > WORTH_AN_INDEX
+    return Number((await storage.readOne(highest))?.last) > MIN_LAST_ID_FOR_INDEX
   }
   const sql = `
     SELECT (SELECT max("id") FROM "${table}") AS last,
@@ -91,7 +92,7 @@ async function isBehind(storage: Storage, model: Model): Promise<boolean> {
       EXISTS (SELECT 1 FROM dossier_unsearched WHERE tbl = ?) AS noted`
   const row = await storage.readOne({ sql, parameters: [table, definition, table], readsRecords: true })
   const { last, filled, noted } = row as { last: number | null; filled: number | null; noted: number }
-  if (filled === null) return last !== null && last > WORTH_AN_INDEX
+  if (filled === null) return last !== null && last > MIN_LAST_ID_FOR_INDEX
   // All records may have entries although the index is not marked as filled: the last portion ran out of time.
   if (storage.shape(searchIndexName(table)) !== definition) return true
   return noted === 1 || (last !== null && last > filled)

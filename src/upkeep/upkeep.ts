@@ -3,8 +3,8 @@ import type { Config } from '../config.ts'
 import { dataFolder } from '../data-folder.ts'
 import { DAY_MS } from '../lib/dates.ts'
 import type { Storage } from '../storage/storage.ts'
+import { removeAbandonedImports } from './abandoned-imports.ts'
 import { scheduleBackups } from './backups.ts'
-import { clearLeftovers } from './leftovers.ts'
 import type { Metrics } from './metrics.ts'
 import { maintainOrderKeys } from './order-keys.ts'
 import { prune, sweepKeys } from './prune.ts'
@@ -52,7 +52,7 @@ export function maintainJournal(
     async run(isStopped) {
       await scrub(storage, isStopped)
       await sweepKeys(storage, isStopped)
-      await clearLeftovers(dataFolder(config.DATA_DIR).imports)
+      await removeAbandonedImports(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.countPruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isStopped)

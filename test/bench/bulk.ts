@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { percentile, table } from './report.ts'
 import { type BenchServer, residentMb, startDossier, stop, useCores } from './servers.ts'
 
@@ -72,7 +72,7 @@ async function measured(server: BenchServer, work: () => Promise<void>): Promise
       await (await fetch(`${server.url}${PATH}/1`, { headers: { cookie: server.cookie } })).text()
       times.push(performance.now() - start)
       most = Math.max(most, residentMb(server))
-      await setTimeout(10)
+      await sleep(10)
     }
   })()
   const start = performance.now()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Server, startPostgres } from '../postgres-server.ts'
 import type { Target } from './load.ts'
 import { createDatabase, fillDatabase } from './postgres.ts'
@@ -31,7 +31,7 @@ async function changeLarge(server: Server, folder: string): Promise<void> {
   let isOn = true
   const times = { create: [] as number[], update: [] as number[], read: [] as number[] }
   const often = async (into: number[], ask: () => Promise<number>) => {
-    for (; isOn; await setTimeout(5)) into.push(await ask())
+    for (; isOn; await sleep(5)) into.push(await ask())
   }
   const working = Promise.all([
     often(times.create, () => create(second)),

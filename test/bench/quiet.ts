@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { measure, type Target } from './load.ts'
 import { median, percentile, say, table } from './report.ts'
@@ -26,7 +26,7 @@ async function besideSlowFsync(folder: string, seconds: number): Promise<void> {
   await measure(server, 'read', seconds)
   const alone = await measure(server, 'read', seconds)
   const writing = measure(server, 'create', seconds + 1, 8)
-  await setTimeout(500)
+  await sleep(500)
   const beside = await measure(server, 'read', seconds)
   const writes = await writing
   table(
@@ -139,10 +139,10 @@ async function health(server: Target, work: () => Promise<unknown>, writes?: num
   const times: number[] = []
   let isOn = true
   const writing = (async () => {
-    for (; isOn && writes; await setTimeout(5)) writes.push(await create(server))
+    for (; isOn && writes; await sleep(5)) writes.push(await create(server))
   })()
   const asking = (async () => {
-    for (; isOn; await setTimeout(5)) times.push(await ask(server, '/health'))
+    for (; isOn; await sleep(5)) times.push(await ask(server, '/health'))
   })()
   const start = performance.now()
   await work()
@@ -164,7 +164,7 @@ export async function changeType(server: BenchServer, models: string): Promise<v
     const response = await fetch(`${server.url}${CONTACTS}/1`, { headers: { cookie: server.cookie } })
     const { data } = (await response.json()) as { data?: { fullName: string }[] }
     if (data?.[0]?.fullName.includes(',')) return
-    await setTimeout(50)
+    await sleep(50)
   }
 }
 
@@ -182,7 +182,7 @@ async function holdLock({ url, cookie }: Target, place: string): Promise<void> {
   const headers = { cookie, 'content-type': 'application/json' }
   const body = JSON.stringify({ data: { firstName: 'Ada' } })
   const write = fetch(url + CONTACTS, { method: 'PUT', headers, body })
-  await setTimeout(3000)
+  await sleep(3000)
   other.exec('ROLLBACK')
   other.close()
   await (await write).text()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import project from '../../package.json' with { type: 'json' }
 import { orderKey } from '../../src/lib/order-key.ts'
@@ -57,7 +57,7 @@ async function launch(command: string[], { ALL_CORES, ...env }: Record<string, s
     )
     if (answered !== undefined) return { child, url, startMs: performance.now() - start }
     if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}`)
-    await setTimeout(2)
+    await sleep(2)
   }
 }
 

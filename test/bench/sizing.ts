@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../postgres-server.ts'
 import { cpuOf, cpuOfFamily, cpuOfThreads } from './cpu.ts'
 import { measure, measurePath, type Work } from './load.ts'
@@ -126,7 +126,7 @@ async function sizeThreads(folder: string): Promise<void> {
       SERVING_THREADS: String(threads),
     })
     // The other threads start after the first answer.
-    await setTimeout(IDLE_MS)
+    await sleep(IDLE_MS)
     memory.push(residentMb(server))
     await stop(server)
   }
@@ -249,7 +249,7 @@ async function costOfTwo(nodes: BenchServer[], work: Work, seconds: number, data
 async function idleCost({ child }: BenchServer, database: number): Promise<{ service: number; database: number }> {
   const pid = child.pid as number
   const [before, there] = [cpuOf(pid), cpuOfFamily(database)]
-  await setTimeout(IDLE_MS)
+  await sleep(IDLE_MS)
   const part = (used: number) => used / (IDLE_MS / 1000)
   return { service: part(cpuOf(pid) - before), database: part(cpuOfFamily(database) - there) }
 }

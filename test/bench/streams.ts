@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { median, percentile, say } from './report.ts'
 import { type BenchServer, residentMb, startDossier, stop } from './servers.ts'
 
@@ -24,11 +24,11 @@ export async function manyStreams(folder: string, seconds: number): Promise<void
   const end = performance.now() + seconds * 1000
   const writes: Promise<void>[] = []
   for (let next = performance.now(); next < end; next += 1000 / CHANGES_PER_SECOND) {
-    await setTimeout(Math.max(0, next - performance.now()))
+    await sleep(Math.max(0, next - performance.now()))
     writes.push(create(server, ++sent, change, committed))
   }
   await Promise.all(writes)
-  for (let looks = 0; looks < 200 && told.get(change + sent)?.count !== STREAMS; looks++) await setTimeout(50)
+  for (let looks = 0; looks < 200 && told.get(change + sent)?.count !== STREAMS; looks++) await sleep(50)
   const missing = [...committed.keys()].filter((number) => told.get(number)?.count !== STREAMS)
   if (missing.length > 0) throw new Error(`${missing.length} changes did not reach every stream`)
   const latencies = [...committed].map(([number, at]) => (told.get(number)?.last as number) - at)

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { FIRST_NAMES, LAST_NAMES } from '../../src/demo/words.ts'
 import { say, table } from './report.ts'
@@ -92,6 +92,6 @@ async function firstOf({ url, cookie }: BenchServer, path: string): Promise<{ ms
 async function filled(folder: string): Promise<void> {
   const database = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
   const isFilled = database.prepare(`SELECT 1 FROM dossier_tables WHERE tbl = 'dossier_search__crm__Person__fts'`)
-  while (isFilled.get() === undefined) await setTimeout(200)
+  while (isFilled.get() === undefined) await sleep(200)
   database.close()
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { type Answer, Client, login } from '../helper.ts'
 import { kill, type Running, startService } from './harness.ts'
@@ -31,7 +31,7 @@ async function untilAnswered(round: Round, key: string, method: string, path: st
     } catch {
       // The service is dead, or does not listen yet.
     }
-    await setTimeout(5)
+    await sleep(5)
   }
 }
 
@@ -86,8 +86,8 @@ export async function sentAgain(folder: string, kills: number, workers: number, 
   const before = (await admin.get(`${PARTS}?limit=0`)).body.total
   const all = Array.from({ length: workers }, (_, number) => worker(round, number))
   for (let nth = 0; nth < kills; nth++) {
-    for (const enough = round.answered + workers; round.answered < enough; ) await setTimeout(1)
-    await setTimeout(pause())
+    for (const enough = round.answered + workers; round.answered < enough; ) await sleep(1)
+    await sleep(pause())
     await kill(running.child)
     running = await startService(folder)
     round.url = running.url
@@ -141,8 +141,8 @@ export async function importedAgain(folder: string, kills: number, rows: number,
     const answer = send().catch(() => undefined)
     // Waits until some rows have been written, so that the kill interrupts the import.
     const before = count().all
-    while (count().all === before && before < rows) await setTimeout(2)
-    await setTimeout(pause())
+    while (count().all === before && before < rows) await sleep(2)
+    await sleep(pause())
     await kill(running.child)
     await answer
     stages.push(count().all)

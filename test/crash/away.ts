@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, login } from '../helper.ts'
 import { startPostgres } from '../postgres-server.ts'
 import { exitOf, kill, makeCrashFolder, type Running, startService, until } from './harness.ts'
@@ -109,7 +109,7 @@ async function changeWhileAway(node: Node, { make }: Change, nth: number, { leav
 /** Stops the database during a change, or right before or after it. */
 async function leaveInChange(node: Node, { make }: Change, nth: number, { leave, comeBack }: Way): Promise<string[]> {
   make(node, nth)
-  await setTimeout(Math.random() * 800)
+  await sleep(Math.random() * 800)
   await leave()
   const faults = await becomes(node, 'it is not ready', ({ ready }) => !ready)
   await comeBack()

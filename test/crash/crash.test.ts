@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { Client, emptyFolder, login } from '../helper.ts'
@@ -67,7 +67,7 @@ t.test('killed in the middle of a migration: the old state or the new one', asyn
     const item = { type: object, properties: { text: properties.text, size: { type } } }
     writeFileSync(join(folder, 'models', 'crash.Item.json'), JSON.stringify(item))
     const child = spawnScript(folder, 'start.js')
-    await setTimeout(milliseconds)
+    await sleep(milliseconds)
     await kill(child)
     t.strictSame(audit(folder, newLedger()), [])
     const database = new Sqlite(join(folder, 'data', 'dossier.db'))
@@ -99,10 +99,10 @@ t.test('killed while a backup or a restore is made: never half of one', async (t
   const [copy = ''] = readdirSync(backups)
   for (const milliseconds of [200, 300]) {
     const backup = spawnScript(folder, 'cli/backup.ts')
-    await setTimeout(milliseconds)
+    await sleep(milliseconds)
     await kill(backup)
     const restore = spawnScript(folder, 'cli/restore.ts', [join(backups, copy)])
-    await setTimeout(milliseconds)
+    await sleep(milliseconds)
     await kill(restore)
     t.strictSame(audit(folder, newLedger()), [])
     for (const name of readdirSync(backups).filter((file) => file.endsWith('.db'))) {
@@ -121,7 +121,7 @@ t.test('killed while it starts for the first time', async (t) => {
     const folder = emptyFolder(t)
     makeCrashFolder(folder)
     const child = spawnScript(folder, 'start.js')
-    await setTimeout(milliseconds)
+    await sleep(milliseconds)
     await kill(child)
     const { child: second, url } = await startService(folder)
     t.equal((await new Client(url).get('/health')).status, 200)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { login } from '../helper.ts'
 import { kill, startService } from './harness.ts'
@@ -77,7 +77,7 @@ export async function followToTheEnd(folder: string, followed: Followed): Promis
     count = body.data.length
   }
   const following = follow(url, client.cookie as string, followed, () => followed.last >= next)
-  await Promise.race([following, setTimeout(20_000)])
+  await Promise.race([following, sleep(20_000)])
   await kill(child)
   const faults = auditFollowed(folder, followed)
   return followed.last >= next ? faults : [...faults, `told up to ${followed.last} of ${next}`]

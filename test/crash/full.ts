@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { type Answer, Client, login, PASSWORD } from '../helper.ts'
 import { auditFollowed, follow } from './follow.ts'
@@ -69,7 +69,7 @@ async function write(work: Work, writer: number): Promise<void> {
       }
       if (answer.status !== 507 || answer.body.code !== 'STORAGE_FULL') work.faults.push(`${method}: ${answer.text}`)
       work.refused[writer] = (work.refused[writer] ?? 0) + 1
-      await setTimeout(2)
+      await sleep(2)
     }
     return undefined
   }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { orderKey } from '../../src/lib/order-key.ts'
 import { Client, PASSWORD } from '../helper.ts'
@@ -71,7 +71,7 @@ export async function startService(folder: string): Promise<Running> {
     const url = /listening at (http:[^"\s]+)/.exec(output)?.[1]
     if (url) return { child, url, output: () => output }
     if (child.exitCode !== null) throw new Error(output)
-    await setTimeout(10)
+    await sleep(10)
   }
 }
 
@@ -87,7 +87,7 @@ export const exitOf = ({ exitCode, signalCode }: ChildProcess): string[] =>
 
 /** Waits until `isSo` returns true. A timeout is returned as a fault, so that the test does not hang. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, seconds = 60): Promise<string[]> {
-  for (const end = performance.now() + seconds * 1000; performance.now() < end; await setTimeout(10))
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; await sleep(10))
     if (await isSo()) return []
   return [`after ${seconds} seconds it is still not so that ${what}`]
 }
@@ -238,8 +238,8 @@ export async function crashRound(
   const writers = Array.from({ length: workers }, (_, worker) =>
     writeUntilDeath(url, client.cookie as string, ledger, worker),
   )
-  for (const enough = ledger.acknowledged + acknowledged; ledger.acknowledged < enough; ) await setTimeout(1)
-  await setTimeout(milliseconds)
+  for (const enough = ledger.acknowledged + acknowledged; ledger.acknowledged < enough; ) await sleep(1)
+  await sleep(milliseconds)
   await kill(child)
   await Promise.all([...writers, following])
   return [...audit(folder, ledger), ...auditFollowed(folder, ledger.followed)]

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../helper.ts'
 import { exitOf, kill, type Running, startService } from './harness.ts'
 
@@ -73,7 +73,7 @@ async function leave(round: Round, request: Request, moment: Moment): Promise<vo
   const gone = once(socket, 'close')
   await Promise.race([sent, gone])
   if (moment === 'in the answer') await Promise.race([once(socket, 'data').catch(() => {}), gone])
-  if (moment === 'a moment later') await setTimeout(Math.random() * 10)
+  if (moment === 'a moment later') await sleep(Math.random() * 10)
   // Either sends RST, as after a network failure, or closes in an orderly way.
   if (Math.random() < 0.5) socket.resetAndDestroy()
   else socket.destroy()
@@ -99,7 +99,7 @@ async function stay(round: Round, request: Request): Promise<Said | undefined> {
 async function untilAnswered(round: Round, request: Request): Promise<Said> {
   for (let nth = Math.floor(Math.random() * (MOST_LEAVES + 1)); nth > 0; nth--)
     await leave(round, request, anyOf(MOMENTS))
-  for (const end = performance.now() + PATIENCE_MS; ; await setTimeout(5)) {
+  for (const end = performance.now() + PATIENCE_MS; ; await sleep(5)) {
     const said = await stay(round, request)
     const isNotYet = said === undefined || said.status === 503 || said.body.code === 'KEY_IN_USE'
     if (!isNotYet || performance.now() > end) {

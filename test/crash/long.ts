@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { login } from '../helper.ts'
 import { startPostgres } from '../postgres-server.ts'
 import { rightsRound } from '../rights/round.ts'
@@ -86,7 +86,7 @@ async function whileModelsChange(): Promise<void> {
     const isAccepted = oracle.accepts(next)
     save(fileOf(next))
     // The watcher waits briefly before the tables change: the kill comes before, during or after that.
-    await setTimeout(200 + random(250))
+    await sleep(200 + random(250))
     await kill(child)
     kills++
     if (isAccepted) oracle.follow(next)

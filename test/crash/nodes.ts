@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Client, login } from '../helper.ts'
 import { startPostgres } from '../postgres-server.ts'
@@ -37,7 +37,7 @@ async function work(nodes: () => string[], cookie: string, books: Books, isOver:
       // A request with the same key may still be running, or a node or the database may be down.
       const isAway = !answer || answer.status === 503 || answer.body.code === 'KEY_IN_USE'
       if (!isAway) throw new Error(`${method} answered ${answer.text}`)
-      await setTimeout(20)
+      await sleep(20)
     }
   }
   while (!isOver()) {
@@ -93,7 +93,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
   /** With a random delay: the nodes may be polling the folder, planning, or changing the tables. */
   const editFor = (): Promise<void> => {
     edit()
-    return setTimeout(Math.random() * 1500)
+    return sleep(Math.random() * 1500)
   }
   const disturbances: [string, (round: number) => unknown][] = [
     ['connections are cut', () => proxy.cut()],
@@ -116,12 +116,12 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
     for (const url of of) {
       const client = Object.assign(new Client(url), { cookie })
       const isServed = () => client.get('/ws/meta/fields/crash.Item').then(({ text }) => text.includes(`"edit${nth}"`))
-      while (!(await isServed().catch(() => false))) await setTimeout(50)
+      while (!(await isServed().catch(() => false))) await sleep(50)
     }
   }
   for (let round = 0; round < rounds; round++) {
     const [name, disturb] = disturbances[round % disturbances.length] as (typeof disturbances)[number]
-    await Promise.race([setTimeout(300 + Math.random() * 700), working])
+    await Promise.race([sleep(300 + Math.random() * 700), working])
     await disturb(round)
     await Promise.race([untilServed(urls(), edits), working])
     const { acknowledged, again } = books

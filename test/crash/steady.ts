@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, login } from '../helper.ts'
 import { kill, makeCrashFolder, type Running, startService, until } from './harness.ts'
 
@@ -117,11 +117,11 @@ export async function changeUnderLoad(folder: string, options: SteadyOptions): P
     return true
   }
   for (let nth = 1; nth <= edits && load.faults.length < 20; nth++) {
-    await setTimeout(Math.random() * 300)
+    await sleep(Math.random() * 300)
     const start = performance.now()
     for (const place of folders) saveEdit(place, nth)
     if (nth % killEvery === 0) {
-      await setTimeout(Math.random() * 1500)
+      await sleep(Math.random() * 1500)
       const at = nth % folders.length
       await kill((nodes[at] as Running).child)
       nodes[at] = await startService(folders[at] as string)

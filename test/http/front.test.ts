@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { request, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { explainListening } from '../../src/http/address.ts'
 import { Connections } from '../../src/http/connections.ts'
@@ -12,7 +12,7 @@ import { block, receivedBy } from '../helper.ts'
 const slow = (name: string, ms = 150): Handler => ({
   isUrgent: ({ url }) => url === '/health',
   isStreamed: () => false,
-  routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
+  routing: (_request, response) => void sleep(ms).then(() => response.end(name)),
 })
 
 const UNOBSERVED: FrontCallbacks = { onWait: () => {}, onShed: () => {}, onDisconnect: () => {} }
@@ -103,28 +103,28 @@ t.test('more than can be held back are told to come again', async (t) => {
 })
 
 /** A front whose first handler lets each request wait for the next one, and answers those that cannot wait. */
-async function outdatedFront(outdatedMs?: number) {
+async function frontWithNextApp(nextAppTimeoutMs?: number) {
   const isHeld: boolean[] = []
   const old = (): Handler => ({
     ...slow('old'),
     routing: (request, response) => {
-      const hasToWait = front.holdOutdated(request)
+      const hasToWait = front.holdForNextApp(request)
       isHeld.push(hasToWait)
       if (!hasToWait) response.end('old')
     },
   })
   let outdated = 0
-  const events: FrontCallbacks = { ...UNOBSERVED, onOutdated: () => void outdated++ }
-  const front: HttpFront = new HttpFront(old(), events, { outdatedMs })
+  const events: FrontCallbacks = { ...UNOBSERVED, onWaitForNextApp: () => void outdated++ }
+  const front: HttpFront = new HttpFront(old(), events, { nextAppTimeoutMs })
   const url = await front.listen('127.0.0.1', 0)
   const held = async (count: number) => {
-    while (isHeld.length < count) await setTimeout(1)
+    while (isHeld.length < count) await sleep(1)
   }
   return { front, url, old, held, isHeld, outdated: () => outdated }
 }
 
 t.test('a request that met other tables is answered by the next handler', async (t) => {
-  const { front, url, old, held, outdated } = await outdatedFront()
+  const { front, url, old, held, outdated } = await frontWithNextApp()
   const first = ask(url)
   await held(1)
   const replaced = front.replace(old())
@@ -137,7 +137,7 @@ t.test('a request that met other tables is answered by the next handler', async 
     ...slow('late'),
     routing: (request, response) => {
       void front.replace(slow('newer', 1))
-      if (!front.holdOutdated(request)) response.end('late')
+      if (!front.holdForNextApp(request)) response.end('late')
     },
   }
   await front.replace(late)
@@ -152,7 +152,7 @@ t.test('a request that met other tables is answered by the next handler', async 
 })
 
 t.test('the bodies of requests that wait for another handler are bounded in sum', async (t) => {
-  const { front, url, held, isHeld, old } = await outdatedFront()
+  const { front, url, held, isHeld, old } = await frontWithNextApp()
   const { routing } = old()
   await front.replace({
     ...old(),
@@ -171,7 +171,7 @@ t.test('the bodies of requests that wait for another handler are bounded in sum'
 })
 
 t.test('a request that met other tables does not wait for ever', async (t) => {
-  const { front, url, old, held, isHeld, outdated } = await outdatedFront(100)
+  const { front, url, old, held, isHeld, outdated } = await frontWithNextApp(100)
   const left = connect(Number(new URL(url).port), '127.0.0.1')
   left.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await held(1)
@@ -192,7 +192,7 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
     isStreamed: () => false,
     routing: (_request, response) => {
       arrived++
-      void setTimeout(200).then(() => response.end('bye'))
+      void sleep(200).then(() => response.end('bye'))
     },
   })
   const url = await front.listen('127.0.0.1', 0)
@@ -206,12 +206,12 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
     routing: (_request, response) => {
       arrived++
       response.write('a')
-      void setTimeout(100).then(() => response.end('b'))
+      void sleep(100).then(() => response.end('b'))
     },
   })
   const startedUrl = await started.listen('127.0.0.1', 0)
   const half = ask(startedUrl)
-  while (arrived < 2) await setTimeout(5)
+  while (arrived < 2) await sleep(5)
   const before = Date.now()
   await Promise.all([front.stop(5), started.stop(5)])
   t.ok(Date.now() - before < 5000, 'not only when time is up')
@@ -244,7 +244,7 @@ t.test('stopping: not for longer than the limit', async (t) => {
       .on('error', (error) => resolve(error.message))
       .end(),
   )
-  await setTimeout(50)
+  await sleep(50)
   await front.stop(0.2)
   t.match(await hanging, /hang up|ECONNRESET/)
 })
@@ -308,7 +308,7 @@ t.test('a body that takes too long; an upload that goes on, and one that does no
   t.match(slow.answer(), /^HTTP\/1\.1 400/)
   const upload = send(patient.port, '/upload')
   for (let i = 0; i < 8; i++) {
-    await setTimeout(50)
+    await sleep(50)
     upload.socket.write('x')
   }
   await once(upload.socket, 'data')
@@ -348,14 +348,14 @@ t.test(
     const health = connect(Number(port), '127.0.0.1')
     await once(health, 'connect')
     // Until the server has accepted them all.
-    await setTimeout(200)
+    await sleep(200)
     const answers = kept.map(async (socket, index) => {
       // Between the others: some would be served, some turned away.
       if (index % 8 === 0) leaving[index / 8]?.write('GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
       return String((await once(socket, 'data'))[0])
     })
-    await setTimeout(50)
+    await sleep(50)
     for (const socket of leaving) socket.destroy()
     health.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
     t.match(String((await once(health, 'data'))[0]), /served/)
@@ -406,7 +406,7 @@ t.test('stopping: an answer that is on its way arrives whole', async (t) => {
   await once(socket, 'readable')
   let received = 0
   const stopped = front.stop(10)
-  await setTimeout(50)
+  await sleep(50)
   socket.on('data', (chunk) => {
     received += chunk.length
   })
@@ -420,7 +420,7 @@ t.test('a change does not wait for ever for who is still sending', async (t) => 
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
   socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345')
-  await setTimeout(50)
+  await sleep(50)
   t.equal(
     await front.holdRequests(
       () => true,
@@ -439,7 +439,7 @@ t.test('one request of a connection after the other, and what is broken last', a
     isStreamed: () => false,
     routing: async ({ url = '' }, response) => {
       seen.push(url)
-      await setTimeout(30)
+      await sleep(30)
       seen.push(`${url} done`)
       response.end(url)
     },
@@ -537,7 +537,7 @@ t.test('what did not arrive whole never will', async (t) => {
     const answer = receivedBy(socket)
     const closed = once(socket, 'close')
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
-    await setTimeout(50)
+    await sleep(50)
     socket.write(body)
     await closed
     return answer()

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
 import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
@@ -84,7 +84,7 @@ t.test('streams', async (t) => {
   const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
   const make = (text: string) => write(`INSERT INTO "a__Thing" (text) VALUES ('${text}')`)
   const until = async (isSo: () => boolean) => {
-    while (!isSo()) await setTimeout(2)
+    while (!isSo()) await sleep(2)
   }
 
   await t.test('who does not read is told no more, until they do; nobody else waits', async (t) => {
@@ -93,7 +93,7 @@ t.test('streams', async (t) => {
     slow.writableLength = 1_000_000
     for (let nth = 1; nth <= 3; nth++) await make(`${nth}`)
     await until(() => quick.numbers.length === 3)
-    await setTimeout(30)
+    await sleep(30)
     t.strictSame(slow.numbers, [])
     t.equal(slow.listenerCount('drain'), 1)
     slow.writableLength = 0
@@ -108,7 +108,7 @@ t.test('streams', async (t) => {
     t.equal(streams.size, 0)
     const begin = await listen({}, 0)
     begin.writableLength = 1_000_000
-    await setTimeout(20)
+    await sleep(20)
     t.strictSame(begin.numbers, [])
     begin.emit('close')
   })
@@ -431,7 +431,7 @@ t.test('there is a bound to how many listen', async (t) => {
     )
   t.match((await admin.get('/ws/changes/stream')).body.message, /too many streams/)
   await admin.put('/ws/rest/contacts.Contact', { firstName: 'Ada' })
-  while (!sinks.every(({ numbers }) => numbers.length === 1)) await setTimeout(5)
+  while (!sinks.every(({ numbers }) => numbers.length === 1)) await sleep(5)
 })
 
 t.test('old changes are dropped in portions, the newest never', async (t) => {
@@ -474,23 +474,23 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const onError = (task: string, error: unknown) => log.warn(error, task)
   const tend = (on: typeof storage) => maintainJournal(on, config, { metrics: { countPruned: count }, onError }, 5)
   const stop = tend(storage)
-  while ((await numbers()).length > 1) await setTimeout(5)
+  while ((await numbers()).length > 1) await sleep(5)
   t.strictSame(await numbers(), [304])
   stop()
   /** Slower than the looks come: they do not pile up. */
-  const write = () => setTimeout(20).then(() => Promise.reject(new Error('no')))
+  const write = () => sleep(20).then(() => Promise.reject(new Error('no')))
   const failing = {
     ...storage,
     read: () => [],
     write,
   } as unknown as typeof storage
   const stopFailing = tend(failing)
-  while (lines.length === 0) await setTimeout(5)
+  while (lines.length === 0) await sleep(5)
   stopFailing()
   t.match(lines[0], /upkeep of the history/)
   const { length } = lines
   tend(failing)()
-  await setTimeout(40)
+  await sleep(40)
   t.equal(lines.length, length, 'what fails while it stops is not worth a line')
   const metrics = new Metrics()
   metrics.countPruned(3)

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { scrub } from '../../src/upkeep/scrub.ts'
 import { PASSWORD, startApp, writeModel } from '../helper.ts'
@@ -158,7 +158,7 @@ t.test('what is hidden', async (t) => {
     t.notMatch(await history(), /1234/)
     await app.storage.write({ steps: [{ sql: `UPDATE ${table} SET pin = NULL`, parameters: [] }] })
     await serve({ pin: { ...text, renamedFrom: 'other' } })
-    await setTimeout(0)
+    await sleep(0)
     t.notMatch(await history(), /1234/, 'it is called otherwise now, and is still a secret')
     t.match(await history(), /"o"/, 'while the other field’s values are shown')
     await scrub(app.storage)

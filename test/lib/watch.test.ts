@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, type watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { watchFolder } from '../../src/lib/watch.ts'
 import { emptyFolder } from '../helper.ts'
@@ -18,13 +18,13 @@ t.test('a folder is followed, also when another one takes its place', async (t) 
   let changes = 0
   const stop = watchFolder(folder, () => changes++, 20)
   t.teardown(stop)
-  await setTimeout(100)
+  await sleep(100)
   const expectChange = async (what: string, change: () => void) => {
     // What came before has been told.
-    for (let before = -1; before !== changes; await setTimeout(300)) before = changes
+    for (let before = -1; before !== changes; await sleep(300)) before = changes
     const before = changes
     change()
-    for (const end = Date.now() + 30_000; changes === before && Date.now() < end; ) await setTimeout(10)
+    for (const end = Date.now() + 30_000; changes === before && Date.now() < end; ) await sleep(10)
     t.ok(changes > before, what)
   }
   await expectChange('a file is saved', () => writeFileSync(join(folder, 'a.json'), 'three'))
@@ -49,7 +49,7 @@ t.test('a folder is followed, also when another one takes its place', async (t) 
   stop()
   const before = changes
   writeFileSync(join(root, 'second', 'c.json'), 'nobody looks')
-  await setTimeout(400)
+  await sleep(400)
   t.equal(changes, before)
 })
 
@@ -63,9 +63,9 @@ t.test('where the system has no watches left to give, it is looked', async (t) =
   }
   const stop = watchFolder(folder, () => changes++, 20, none as unknown as typeof watch)
   t.teardown(stop)
-  while (tries < 2) await setTimeout(5)
+  while (tries < 2) await sleep(5)
   writeFileSync(join(folder, 'a.json'), 'x')
-  while (changes === 0) await setTimeout(5)
+  while (changes === 0) await sleep(5)
   t.pass('the change was seen')
 })
 
@@ -74,6 +74,6 @@ t.test('stopped while the folder is being read, nothing is watched', async (t) =
   let watches = 0
   const counting = (() => watches++) as unknown as typeof watch
   watchFolder(folder, () => t.fail('no change is reported'), 20, counting)()
-  await setTimeout(200)
+  await sleep(200)
   t.equal(watches, 0)
 })

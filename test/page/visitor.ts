@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { PASSWORD, type Running } from '../helper.ts'
@@ -21,7 +21,7 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + TIMEOUT_MS
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`This does not hold: ${holds}`)
-    await setTimeout(20)
+    await sleep(20)
   }
 }
 

@@ -157,7 +157,9 @@ t.test('sessions', async (t) => {
   t.equal(stranger.headers.get('set-cookie'), null, 'other cookies stay')
   other.cookie = `theme=dark; ${client.cookie}; lang=de`
   t.equal((await other.get(CONTACTS)).status, 200, 'among other cookies')
-  const again = await new Client(restarted.url).send('POST', '/callback', credentials, { cookie: tampered.cookie })
+  const again = await new Client(restarted.url).send('POST', '/callback', credentials, {
+    cookie: String(tampered.cookie),
+  })
   t.match(again.headers.get('set-cookie'), /^sid=[^;,]+; Path=\/; HttpOnly; SameSite=Lax$/, 'one new cookie')
 
   const sessions = () => restarted.db.updateTable('dossier_sessions')

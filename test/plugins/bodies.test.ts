@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { BodyLimits } from '../../src/requests/body-limits.ts'
+import { BodyLimits } from '../../src/http/body-limits.ts'
 import { type Client, startApp } from '../helper.ts'
 
 const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
@@ -76,9 +76,9 @@ t.test('logins that are only promised keep nobody out', async (t) => {
   })
   await Promise.all(silent.map((socket) => once(socket, 'connect')))
   await app.login()
-  while (silent.filter(({ closed }) => closed).length < 12) await setTimeout(10)
+  while (silent.filter(({ closed }) => closed).length < 12) await sleep(10)
   // Every second it is looked which requests take too long to arrive; these have not yet.
-  await setTimeout(1200)
+  await sleep(1200)
   await app.login()
   for (const socket of silent) socket.destroy()
 })
@@ -97,7 +97,7 @@ t.test('large bodies', async (t) => {
       answered++
       return status
     })
-    while (answered < 2) await setTimeout(1)
+    while (answered < 2) await sleep(1)
     t.equal((await small.put(NOTES, { text: 'little' })).status, 200)
     t.ok(answered < 20, `it did not wait for all of them (${answered} were answered before)`)
     t.strictSame([...new Set(await Promise.all(uploads))], [200])
@@ -121,7 +121,7 @@ t.test('large bodies', async (t) => {
     const body = JSON.stringify({ data: { text: 'y'.repeat(900_000) } })
     const unread = Array.from({ length: 6 }, () => begin(idle, body.length, body).pause())
     const total = async () => (await admin.get(`${NOTES}?createdBy=idle&limit=0`)).body.total
-    while ((await total()) < 6) await setTimeout(50)
+    while ((await total()) < 6) await sleep(50)
     t.equal((await admin.put(NOTES, large('read'))).status, 200)
     for (const socket of unread) socket.destroy()
   })

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { atShell } from '../engine.ts'
 import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
@@ -118,7 +118,7 @@ t.test('the feed', async (t) => {
     )
     part.stop()
     for (const stream of [all, hers, one, again, later]) stream.stop()
-    while (!/^dossier_streams 0$/m.test(await metrics(admin))) await setTimeout(5)
+    while (!/^dossier_streams 0$/m.test(await metrics(admin))) await sleep(5)
     t.match(await metrics(admin), new RegExp(`^dossier_changes ${start + 6}$`, 'm'))
     await make(ann, 'a.Thing', { text: 'nobody listens' })
   })
@@ -172,7 +172,7 @@ t.test('the feed', async (t) => {
     rmSync(`${app.folder}/models/a.Own.json`)
     await app.service.reload()
     t.equal(await one.ended, true, 'what it listened to is gone')
-    await setTimeout(20)
+    await sleep(20)
     t.match(
       (await admin.get('/ws/changes')).body.data.filter(({ model }: { model: string }) => model === 'a.Own'),
       [],

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HttpCaller } from '../../src/records/caller.ts'
 import type { Chunk } from '../../src/storage/storage.ts'
@@ -132,7 +132,7 @@ t.test('export', async (t) => {
     let rows = 0
     for await (const piece of walk) {
       rows += piece.rows
-      if (pause) await setTimeout(pause)
+      if (pause) await sleep(pause)
     }
     return rows
   }
@@ -185,17 +185,17 @@ t.test('export', async (t) => {
     t.match(more, { status: 503, body: { code: 'UNAVAILABLE' } }, 'two of one person are enough')
     for (const socket of held) socket.destroy()
     const few = `${path}&id[lt]=3`
-    for (let status = 503; status !== 200; await setTimeout(20)) status = (await textAt(app, admin.cookie, few)).status
+    for (let status = 503; status !== 200; await sleep(20)) status = (await textAt(app, admin.cookie, few)).status
     t.pass('when they have gone there is room again')
   })
 
   await t.test('who has gone before the first byte leaves no place taken', async () => {
     for (const ms of [0, 10, 25]) {
       const early = request(admin.cookie)
-      await setTimeout(ms)
+      await sleep(ms)
       early.destroy()
     }
-    for (let isRoom = false; !isRoom; await setTimeout(20)) {
+    for (let isRoom = false; !isRoom; await sleep(20)) {
       const both = [await open(), await open()]
       isRoom = both.every((socket) => String(socket.read()).startsWith('HTTP/1.1 200'))
       for (const socket of both) socket.destroy()

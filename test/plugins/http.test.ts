@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type Answer, type Client, ok, PASSWORD, startApp } from '../helper.ts'
@@ -461,12 +461,12 @@ t.test('files to import', async (t) => {
     `content-type: ${type['content-type']}`,
   ]
   socket.write(`${[...head, 'content-length: 1000', '', ''].join('\r\n')}${cut}`)
-  await setTimeout(100)
+  await sleep(100)
   socket.destroy()
   // The import of a user who has left does not keep the user from another one.
   let next = await upload('code\nlast\n', { 'content-type': 'text/csv' })
   while (next.status === 503) {
-    await setTimeout(20)
+    await sleep(20)
     next = await upload('code\nlast\n', { 'content-type': 'text/csv' })
   }
   t.match(next, created(1))

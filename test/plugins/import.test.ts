@@ -1,9 +1,9 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { clearLeftovers } from '../../src/upkeep/leftovers.ts'
+import { removeAbandonedImports } from '../../src/upkeep/abandoned-imports.ts'
 import { type Answer, Client, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
 
 const COMPANY = {
@@ -494,10 +494,10 @@ t.test('import', async (t) => {
         const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
         const head = `POST ${path}/import HTTP/1.1\r\nHost: x\r\nCookie: ${admin.cookie}\r\nContent-Length: 900\r\n\r\n`
         socket.write(`${head}name\nAb\n`)
-        while (leftIn(app).length === 0) await setTimeout(5)
+        while (leftIn(app).length === 0) await sleep(5)
         t.match((await send(admin, 'a.Row', '', rows(1))).body, { code: 'UNAVAILABLE', message: /an import under way/ })
         socket.destroy()
-        while (leftIn(app).length > 0) await setTimeout(5)
+        while (leftIn(app).length > 0) await sleep(5)
         t.equal(await total(), 450)
       },
     )
@@ -511,7 +511,7 @@ t.test('import', async (t) => {
       const answer = receivedBy(denied)
       const post = `POST /ws/rest/a.Blind/import HTTP/1.1\r\nHost: x\r\nCookie: ${bob.cookie}\r\nContent-Length: 900\r\n\r\n`
       denied.write(post)
-      while (!answer().includes('FORBIDDEN')) await setTimeout(5)
+      while (!answer().includes('FORBIDDEN')) await sleep(5)
       denied.destroy()
       t.strictSame(leftIn(app), [])
       const upload = connect(Number(new URL(app.url).port), '127.0.0.1')
@@ -519,12 +519,12 @@ t.test('import', async (t) => {
       upload.write(
         `POST /ws/rest/a.Company/import HTTP/1.1\r\nHost: x\r\nCookie: ${bob.cookie}\r\nContent-Length: 9\r\n\r\nname\n`,
       )
-      while (leftIn(app).length === 0) await setTimeout(5)
+      while (leftIn(app).length === 0) await sleep(5)
       const companies = async () => (await admin.get('/ws/rest/a.Company?limit=0')).body.total
       const before = await companies()
       await admin.post('/ws/users/bob', { enabled: false })
       upload.write('Eve\n')
-      while (!late().includes('rights have been changed')) await setTimeout(5)
+      while (!late().includes('rights have been changed')) await sleep(5)
       upload.destroy()
       t.equal(await companies(), before)
     })
@@ -535,9 +535,9 @@ t.test('import', async (t) => {
       for (const name of ['999999999-killed', `${process.pid}-old`, '1-others', mine])
         writeFileSync(join(imports, name), 'x')
       utimesSync(join(imports, `${process.pid}-old`), 1, 1)
-      await clearLeftovers(imports)
+      await removeAbandonedImports(imports)
       t.strictSame(leftIn(app).sort(), ['1-others', mine].sort())
-      await clearLeftovers(join(imports, 'nowhere'))
+      await removeAbandonedImports(join(imports, 'nowhere'))
     })
   })
 })

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { hashPassword } from '../../src/people/password.ts'
 import { MAX_SESSIONS } from '../../src/people/sessions.ts'
@@ -38,7 +38,7 @@ t.test('a login does not outlive what happened while its password was checked', 
   // Hashing is one at a time: these wait in line, and what follows overtakes them in the database.
   const logins = ['bob', 'max'].map((username) => knock(new Client(service.url), username, PASSWORD))
   const changed = eve.post('/ws/me/password', { current: PASSWORD, next: 'another-password' })
-  await setTimeout(1)
+  await sleep(1)
   await service.db.updateTable('dossier_users').set({ enabled: 0 }).where('username', '=', 'bob').execute()
   await service.db
     .updateTable('dossier_users')
@@ -79,7 +79,7 @@ t.test('a flood of made-up names keeps nobody out', async (t) => {
   const flooded = Promise.all(flood).finally(() => {
     isOver = true
   })
-  while (!(await service.db.selectFrom('dossier_attempts').select('id').executeTakeFirst())) await setTimeout(5)
+  while (!(await service.db.selectFrom('dossier_attempts').select('id').executeTakeFirst())) await sleep(5)
   t.equal((await knock(new Client(service.url), 'admin', PASSWORD)).status, 200)
   t.notOk(isOver, 'who has logged in from here before does not wait for all of it')
   const statuses = (await flooded).map(({ status }) => status)
@@ -140,6 +140,6 @@ t.test('what was counted or made while the clock was ahead', async (t) => {
     .updateTable('dossier_sessions')
     .set({ createdOn: Date.now() + year, lastSeen: Date.now() + year })
     .execute()
-  await setTimeout(5)
+  await sleep(5)
   t.equal((await client.get('/ws/me')).status, 401, 'a session of next year is none')
 })

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type Client, logSink, startApp } from '../helper.ts'
 
@@ -37,7 +37,7 @@ t.test('a client that leaves before it is answered', async (t) => {
       const repeat = () => admin.send('PUT', ITEMS, { data: { name } }, key)
       let again = await repeat()
       // The first request may still be under way.
-      for (; again.body.code === 'KEY_IN_USE'; again = await repeat()) await setTimeout(20)
+      for (; again.body.code === 'KEY_IN_USE'; again = await repeat()) await sleep(20)
       t.equal(again.status, 200, again.text)
       t.match(again.body.data, [{ name, version: 0 }])
       const { body } = await admin.get(`${ITEMS}?name=${encodeURIComponent(name)}`)
@@ -53,9 +53,9 @@ t.test('a client that leaves before it is answered', async (t) => {
       const { hostname, port } = new URL(admin.url)
       const socket = connect(Number(port), hostname)
       socket.write(`GET ${find} HTTP/1.1\r\nhost: x\r\ncookie: ${admin.cookie}\r\n\r\n`)
-      await setTimeout(1)
+      await sleep(1)
       socket.resetAndDestroy()
-      await setTimeout(20)
+      await sleep(20)
     }
     t.match(JSON.parse(dropped().at(-1) as string), { msg: 'dropped', method: 'GET', url: find })
     t.notOk('status' in JSON.parse(dropped().at(-1) as string), 'there was no status')
@@ -75,7 +75,7 @@ t.test('a client that leaves before it is answered', async (t) => {
     t.equal(stream.status, 200)
     leave.abort()
     const ours = () => lines.slice(before).filter((line) => line.includes('/ws/changes/stream'))
-    while (ours().length === 0) await setTimeout(5)
+    while (ours().length === 0) await sleep(5)
     t.match(JSON.parse(ours()[0] as string), { msg: 'answered', status: 200 })
   })
 })

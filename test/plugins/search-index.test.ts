@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -12,7 +12,7 @@ import { TRIGRAM_INDEX } from '../../src/storage/postgres/trigram-index.ts'
 import { type Statement, StorageFault } from '../../src/storage/storage.ts'
 import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../../src/tables/search-index.ts'
 import { CREATE_TRIGRAMS, createTrigramIndex as createTrigrams, trigramInput } from '../../src/tables/trigram-index.ts'
-import { maintainSearchIndexes, WORTH_AN_INDEX } from '../../src/upkeep/search-indexes.ts'
+import { MIN_LAST_ID_FOR_INDEX, maintainSearchIndexes } from '../../src/upkeep/search-indexes.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
 import { modelOf, type Running, startApp, writeModel } from '../helper.ts'
 
@@ -189,7 +189,7 @@ async function addMany({ db }: Running, count: number) {
 
 async function waitUntil(t: Test, isSo: () => Promise<boolean> | boolean, what: string) {
   const end = Date.now() + 60_000
-  while (!(await isSo()) && Date.now() < end) await setTimeout(20)
+  while (!(await isSo()) && Date.now() < end) await sleep(20)
   t.ok(await isSo(), what)
 }
 
@@ -301,14 +301,14 @@ t.test('an index is filled in the background where there are many records', sqli
   }
   const stop = maintainSearchIndexes(service.storage, parts, 5)
   t.teardown(stop)
-  await setTimeout(100)
+  await sleep(100)
   const entries = async () =>
     (await service.db.selectFrom('dossier_search').selectAll().execute()) as { entries: number }[]
   t.strictSame(await entries(), [], 'few records need none')
-  await addMany(service, WORTH_AN_INDEX)
+  await addMany(service, MIN_LAST_ID_FOR_INDEX)
   await waitUntil(t, () => isFilled(service), 'it is filled')
   const count = countProposed(service)
-  t.match((await client.get(`${NOTES}?q=jurgen&limit=1`)).body, { total: WORTH_AN_INDEX + 10 })
+  t.match((await client.get(`${NOTES}?q=jurgen&limit=1`)).body, { total: MIN_LAST_ID_FOR_INDEX + 10 })
   t.equal(count.proposed, 1)
   await client.put(NOTES, { first: 'Zoë' })
   await client.post(`${NOTES}/7`, { version: 0, first: 'Zoë' })
@@ -477,13 +477,13 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
     countUnits: () => 0,
     onError: (task: string, error: unknown) => t.fail(task, { error }),
   }
-  await addMany(service, WORTH_AN_INDEX + 1)
+  await addMany(service, MIN_LAST_ID_FOR_INDEX + 1)
   const without = { ...parts, log: parts.log }
   const change = storage.runWriteJob.bind(storage)
   storage.runWriteJob = (async () => 'pg_trgm is missing') as unknown as typeof change
   const stopWithout = maintainSearchIndexes(storage, without, 1)
   await waitUntil(t, () => warnings.length > 0, 'what is missing is told')
-  await setTimeout(100)
+  await sleep(100)
   stopWithout()
   t.equal(warnings.length, 1, 'once')
   storage.runWriteJob = change

@@ -1,8 +1,8 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
-import { keyedShapes } from '../../src/tables/shape.ts'
+import { shapesWithOrderKeys } from '../../src/tables/shape.ts'
 import { maintainOrderKeys } from '../../src/upkeep/order-keys.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
 import { type Client, logSink, modelOf, PASSWORD, type Running, startApp, writeModel } from '../helper.ts'
@@ -177,7 +177,7 @@ t.test('a computed text is sorted by what it is computed from, also if only a pa
 
 async function waitFor(t: Test, client: Client, wanted: unknown, what: string) {
   const end = Date.now() + 60_000
-  while (JSON.stringify(await namesIn(client)) !== JSON.stringify(wanted) && Date.now() < end) await setTimeout(50)
+  while (JSON.stringify(await namesIn(client)) !== JSON.stringify(wanted) && Date.now() < end) await sleep(50)
   t.strictSame(await namesIn(client), wanted, what)
 }
 
@@ -217,14 +217,14 @@ t.test('a failure to make keys is told, and what is left behind does not matter'
   const stop = maintainOrderKeys(service.storage, (task) => failures.push(task), 5)
   const left = async () => (await service.db.selectFrom('dossier_unsorted').selectAll().execute()).length
   const end = Date.now() + 60_000
-  while ((await left()) > 0 && Date.now() < end) await setTimeout(10)
+  while ((await left()) > 0 && Date.now() < end) await sleep(10)
   t.equal(await left(), 0)
   stop()
   t.strictSame(failures, [])
   const readOne = () => Promise.reject(new Error('broken'))
   const ill = { ...service.storage, dialect: service.storage.dialect, readOne }
   const stopIll = maintainOrderKeys(ill as typeof service.storage, (task) => failures.push(task), 5)
-  while (failures.length === 0 && Date.now() < end) await setTimeout(10)
+  while (failures.length === 0 && Date.now() < end) await sleep(10)
   stopIll()
   t.match(failures[0], /sort keys/)
   let looks = 0
@@ -234,7 +234,7 @@ t.test('a failure to make keys is told, and what is left behind does not matter'
   })
   const slow = { ...ill, readOne: () => ++looks && waiting }
   const stopSlow = maintainOrderKeys(slow as unknown as typeof service.storage, (task) => failures.push(task), 1)
-  await setTimeout(100)
+  await sleep(100)
   stopSlow()
   answer()
   t.equal(looks, 1, 'one look after the other')
@@ -303,7 +303,7 @@ t.test('what was made for other sort keys is not written', async (t) => {
   await change(service, { name: text, note: text, label: label('{note}') })
   const { tables } = service.storage.dialect
   const unit = {
-    shapes: keyedShapes([old], tables),
+    shapes: shapesWithOrderKeys([old], tables),
     steps: [{ sql: `INSERT INTO "o__Person" (name) VALUES ('x')`, parameters: [] }],
   }
   if (isPostgres) await service.storage.write(unit)

@@ -9,7 +9,7 @@ import { WriteConnection } from '../../src/storage/postgres/write-connection.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Storage, StorageFault } from '../../src/storage/storage.ts'
 import type { applyMigration } from '../../src/tables/apply.ts'
-import { migrate, planModels } from '../../src/tables/migrate.ts'
+import { migrate, planMigration } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
@@ -184,7 +184,7 @@ if (isThere) {
     // What a process that was killed has left.
     await shell.query(`CREATE INDEX "a__Thing__number__sort2" ON "a__Thing" (name);
       UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__number__sort2"'::regclass`)
-    t.match((await planModels(storage, [thing({ code: TEXT, name: TEXT })])).obsolete, ['a__Thing__number__sort2'])
+    t.match((await planMigration(storage, [thing({ code: TEXT, name: TEXT })])).obsolete, ['a__Thing__number__sort2'])
     const [plan] = await migrateTo(storage, [thing(renamed, { indexes: [['number']], unique: [['number', 'name']] })])
     t.strictSame(
       plan?.steps.map(({ what }) => what),

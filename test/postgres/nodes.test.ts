@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { hasServer } from './run-on-postgres.ts'
@@ -11,7 +11,7 @@ const CONTACTS = '/ws/rest/contacts.Contact'
 const withField = (name: string) => ({ ...CONTACT, properties: { ...CONTACT.properties, [name]: { type: 'string' } } })
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await setTimeout(50)
+  while (!(await isSo())) await sleep(50)
 }
 
 if (isThere)

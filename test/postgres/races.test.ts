@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { modelsFingerprint } from '../../src/model/model.ts'
@@ -51,7 +51,7 @@ async function opened(t: Test) {
 async function untilItWaits(shell: pg.Client, query: string): Promise<void> {
   const waits = `SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`
-  while ((await shell.query(waits, [query])).rows.length === 0) await setTimeout(5)
+  while ((await shell.query(waits, [query])).rows.length === 0) await sleep(5)
 }
 
 const KEYS = `SELECT conname AS name, pg_get_constraintdef(oid) AS is FROM pg_constraint
@@ -211,7 +211,7 @@ if (isThere) {
     }
     await app.service.reload()
     const client = await app.login()
-    while (!(await client.get('/ws/meta/fields/a.Thing')).text.includes('"later"')) await setTimeout(20)
+    while (!(await client.get('/ws/meta/fields/a.Thing')).text.includes('"later"')) await sleep(20)
     t.equal((await client.put('/ws/rest/a.Thing', { later: 'x' })).status, 200)
   })
 
@@ -261,7 +261,7 @@ if (isThere) {
       (await storage.db.executeQuery({ sql: invalid, parameters: [], query: { kind: 'RawNode' } } as never)).rows
         .length === 0
     )
-      await setTimeout(5)
+      await sleep(5)
     t.strictSame(await storage.runWriteJob(BUILD, { models: [plain], isOptional: true }, { lockMs: 300 }), [])
     await t.rejects(orphaned, /terminat/)
     await migrate(storage, [thing({ code: { type: 'string', index: true }, name: TEXT })], { isStarting: true })

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -335,10 +335,10 @@ if (hasServer()) {
     await storage.write({ steps: [insert('before')] })
     t.strictSame(await names(), ['before'])
     await other.query(CUT)
-    await setTimeout(20)
+    await sleep(20)
     t.strictSame(await names(), ['before'], 'what is read is read once more')
     const reading = storage.read(say('SELECT name, pg_sleep(0.5) FROM counter'))
-    for (let isRead = false; !isRead; await setTimeout(5)) {
+    for (let isRead = false; !isRead; await sleep(5)) {
       const { rows } = await other.query(
         `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`,
       )
@@ -351,7 +351,7 @@ if (hasServer()) {
     const waiting = async (write: () => Promise<unknown>[]) => {
       await other.query('BEGIN; LOCK TABLE counter')
       const settled = Promise.allSettled(write())
-      for (let held = 0; held === 0; await setTimeout(5)) {
+      for (let held = 0; held === 0; await sleep(5)) {
         const { rows } = await other.query(`SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted`)
         held = rows[0].held
       }
@@ -369,7 +369,7 @@ if (hasServer()) {
       CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(20); RETURN NULL; END $$;
       CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON counter DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()`)
     const slow = Promise.allSettled([storage.write({ steps: [insert('w')] })])
-    for (let isThere = false; !isThere; await setTimeout(5)) {
+    for (let isThere = false; !isThere; await sleep(5)) {
       const { rows } = await other.query(
         `SELECT 1 FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active' AND datname = current_database()`,
       )
@@ -485,7 +485,7 @@ if (hasServer()) {
     await other.query('BEGIN; LOCK TABLE counter')
     const batch = (name: string) => groups.write({ steps: [insert(name), insert(`${name}${name}`)] })
     const held = [batch('a'), batch('b')]
-    await setTimeout(50)
+    await sleep(50)
     const late = batch('c')
     await t.rejects(late, fault('busy', { message: /too long/ }))
     const many = Array.from({ length: 5001 }, (_, nth) => groups.write({ steps: [insert(`n${nth}`)] }))
@@ -514,20 +514,20 @@ if (hasServer()) {
     const gone = new AbortController()
     const unwanted = storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, signal: gone.signal })
     const isUnwanted = t.rejects(unwanted, fault('cancelled'))
-    await setTimeout(300)
+    await sleep(300)
     gone.abort()
     await isUnwanted
     const cut = storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, seconds: 20 })
     const isTruncated = t.rejects(cut, fault('busy'))
     // The second time as well.
     for (let nth = 0; nth < 2; nth++) {
-      await setTimeout(500)
+      await sleep(500)
       await other.query(CUT)
     }
     await isTruncated
     const searcher = new PostgresSearcher(url)
     const asleep = searcher.run(say('SELECT pg_sleep(0.5), 1 AS one'), 5000, SEEKER)
-    await setTimeout(100)
+    await sleep(100)
     await other.query(CUT)
     t.match(await asleep, { rows: [{ one: 1 }] }, 'a search whose connection is lost is run again')
     const early = searcher.run(say('SELECT 1'), 1000, SEEKER)
@@ -550,12 +550,12 @@ if (hasServer()) {
       BEGIN PERFORM pg_sleep(600); EXCEPTION WHEN query_canceled THEN PERFORM pg_sleep(600); END $$`)
     const stubborn = searcher.run(say('SELECT stubborn()'), 3_600_000, SEEKER)
     const isCancelled = t.rejects(stubborn, fault('cancelled'), 'a cancel request without effect is repeated')
-    await setTimeout(200)
+    await sleep(200)
     searcher.stop()
     await isCancelled
     const open = searcher.run(say('SELECT pg_sleep(20)'), 30_000, SEEKER)
     const isOver = t.rejects(open)
-    await setTimeout(200)
+    await sleep(200)
     await searcher.close()
     await isOver
     const nowhere = new URL(url)
@@ -601,7 +601,7 @@ if (hasServer()) {
       { block: 2, slot: 0, live: 1 },
     ]
     const counts = () => storage.read(say('SELECT block, slot, live FROM dossier_counts ORDER BY block, slot'))
-    while (JSON.stringify(await counts()) !== JSON.stringify(folded)) await setTimeout(10)
+    while (JSON.stringify(await counts()) !== JSON.stringify(folded)) await sleep(10)
     stopFolding()
     let failures = 0
     const failing = compactCounts(
@@ -609,7 +609,7 @@ if (hasServer()) {
       () => failures++,
       5,
     )
-    while (failures < 2) await setTimeout(5)
+    while (failures < 2) await sleep(5)
     failing()
     // A transaction that has a number and is not over holds back all that came later.
     t.equal(await storage.readSettled(), 0)

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { FORMATS, type Format } from '../../src/model/formats.ts'
 import type { Field, Model } from '../../src/model/model.ts'
-import { planModels } from '../../src/tables/migrate.ts'
-import { createOverview } from '../../src/tables/overview.ts'
+import { planMigration } from '../../src/tables/migrate.ts'
+import { createMigrationPlan } from '../../src/tables/migration-plan.ts'
 import { planTable } from '../../src/tables/plan.ts'
 import { rebuilderFor } from '../../src/tables/rebuild/strategies.ts'
 import { hasServer } from './run-on-postgres.ts'
@@ -230,10 +230,12 @@ if (isThere) {
     await db.insertInto('a__Later').values({ t: '1', b: 1 }).execute()
     const refers = { type: 'integer', reference: 'a.Other' }
     const later = modelOf('a.Later', { type: 'object', properties: { t: refers, b: refers }, audit: false })
-    t.match((await createOverview(db, [other, later])).plans[1], { refusals: [] })
+    t.match((await createMigrationPlan(db, [other, later])).plans[1], { refusals: [] })
     const nowhere = { type: 'integer', reference: 'a.Nowhere' }
     const lost = modelOf('a.Later', { type: 'object', properties: { t: nowhere }, audit: false })
-    t.match((await createOverview(db, [other, lost])).plans[1]?.refusals, [/would refer to nothing in the records 1/])
+    t.match((await createMigrationPlan(db, [other, lost])).plans[1]?.refusals, [
+      /would refer to nothing in the records 1/,
+    ])
     await migrateTo(storage, [other, later])
     t.match(await db.selectFrom('a__Later').selectAll().execute(), [{ t: 1, b: 1 }])
     const odd = modelOf('a.Later', {
@@ -248,7 +250,7 @@ if (isThere) {
     // Records of a model that is not served any more do.
     await migrateTo(storage, [thing({ x: { type: 'string' } }), other])
     await db.insertInto('a__Loop').values({ on: 1 }).execute()
-    t.match((await planModels(storage, [other])).unserved, [
+    t.match((await planMigration(storage, [other])).unserved, [
       { name: 'a.Later' },
       { name: 'a.Loop', records: 1 },
       { name: 'a.Thing' },

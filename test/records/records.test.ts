@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
-import { createStatementCache } from '../../src/records/find/cached-statements.ts'
+import { createStatementCache } from '../../src/records/cached-statements.ts'
 import { KnownTotals } from '../../src/records/find/known-totals.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
 import { createRecords } from '../../src/records/records.ts'

@@ -440,7 +440,7 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
     damage: new Damage(logger),
     onError: (error) => errors.push(error as Error),
     canWaitForNextApp: false,
-    onOutdated: () => {},
+    onWaitForNextApp: () => {},
     whileUnchanged: async (work) => {
       onChange()
       await work()

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Searches } from '../../src/storage/searches.ts'
 import { Checkpointer } from '../../src/storage/sqlite/checkpointer.ts'
@@ -43,7 +43,7 @@ function parts({
 }
 
 const settled = async (holds: () => boolean) => {
-  while (!holds()) await setTimeout(5)
+  while (!holds()) await sleep(5)
 }
 
 t.test('a log that is too large is copied, and starts over while nobody reads from it', async (t) => {
@@ -61,7 +61,7 @@ t.test('a log that is too large is copied, and starts over while nobody reads fr
   new Checkpointer(far, 1000).checkLogSize(4001)
   await settled(() => far.done.includes('resume streams'))
   t.ok(far.done.includes('pause for long'), 'searches wait when it is far too large')
-  const much = parts({ truncate: () => setTimeout(200).then(() => void much.done.push('truncated')) })
+  const much = parts({ truncate: () => sleep(200).then(() => void much.done.push('truncated')) })
   new Checkpointer(much, 1000).checkLogSize(4001)
   await settled(() => much.done.includes('resume streams'))
   t.strictSame(much.done.slice(-2), ['truncated', 'resume streams'], 'until it is empty')
@@ -97,7 +97,7 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
   checkpointer.checkLogSize(1001)
   await settled(() => one.done.includes('resume streams'))
   t.match(one.errors, [{ message: 'no room' }])
-  const slow = parts({ truncate: () => setTimeout(200).then(() => Promise.reject(new Error('no room, later'))) })
+  const slow = parts({ truncate: () => sleep(200).then(() => Promise.reject(new Error('no room, later'))) })
   new Checkpointer(slow, 1000).checkLogSize(1001)
   await settled(() => slow.done.includes('resume streams'))
   t.strictSame(slow.errors, [], 'searches do not wait for it')
@@ -147,7 +147,7 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
     /full/,
   )
   const second = searches.search(statement, { ...options, username: 'bob' })
-  await setTimeout(5)
+  await sleep(5)
   end(nothing)
   t.strictSame(await second, nothing, 'also after work that failed')
   t.equal(await searches.whileIdle(work, 10), true)
@@ -164,7 +164,7 @@ t.test('a search that was slow does not start over again', async (t) => {
     async run({ sql, parameters }: Statement, ms: number): Promise<SearchResult> {
       runs.push([sql, parameters[0], ms])
       if (ms < 1000 && parameters[0] !== 'quick') throw new StorageFault('slow', 'too long')
-      if (parameters[0] !== 'delayed') await setTimeout(150)
+      if (parameters[0] !== 'delayed') await sleep(150)
       return { rows: [], isTruncated: false }
     },
     stop: () => {},
@@ -206,7 +206,7 @@ t.test('a search that was slow does not start over again', async (t) => {
 
   runs.length = 0
   const others = ['cid', 'dan'].map((name) => search('slow', 2, name))
-  while (runs.filter(([, , ms]) => ms > 50).length < 2) await setTimeout(1)
+  while (runs.filter(([, , ms]) => ms > 50).length < 2) await sleep(1)
   await search('slow')
   await Promise.all(others)
   t.strictSame(

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { lowerPriority, startThread } from '../../src/lib/threads.ts'
@@ -25,7 +25,7 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
   const first = write('under way')
   await new Promise(setImmediate)
   const early = write('early')
-  await setTimeout(60)
+  await sleep(60)
   const late = write('late')
   await t.rejects(early, { name: 'StorageFault', message: /busy for too long/ })
   await t.rejects(late, { name: 'StorageFault', message: /busy for too long/ })
@@ -137,7 +137,7 @@ t.test('threads that cannot start', async (t) => {
   )
   for (let nth = 0; nth < 2; nth++)
     await t.rejects(jobPool.run({ module: 'no:module', name: 'run' }, {}), { code: 'SQLITE_CANTOPEN' })
-  await setTimeout(100)
+  await sleep(100)
   await jobPool.close()
   const storage = await testStorage(t)
   const slow = storage.runReadJob(defineJob<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
@@ -187,7 +187,7 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   rowStreams.endSlow(1000)
   threads[0]?.emit('message', { bytes: new Uint8Array(1), rows: 1 })
   await held
-  await setTimeout(20)
+  await sleep(20)
   rowStreams.endSlow(60_000)
   t.strictSame(threads[0]?.told, [])
   rowStreams.endSlow(5)

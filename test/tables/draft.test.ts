@@ -6,7 +6,7 @@ import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { defineJob, type Storage } from '../../src/storage/storage.ts'
 import type { applyMigration } from '../../src/tables/apply.ts'
-import { migrate, planModels } from '../../src/tables/migrate.ts'
+import { migrate, planMigration } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
 import type { beginDrafts, fillPortion, refuseDuplicates } from '../../src/tables/rebuild/draft-jobs.ts'
@@ -275,7 +275,7 @@ t.test('what was in the way is gone when it is looked at again', async (t) => {
   const pairs = { note: { type: 'string' }, size: { type: 'integer' } }
   await migrateTo(storage, [company, thing('string', 'clear', pairs)])
   const unique = { ...thing('integer', 'clear', pairs), unique: [['code', 'note', 'size']] }
-  const { plans } = await planModels(storage, [company, unique])
+  const { plans } = await planMigration(storage, [company, unique])
   t.match(plans[1], { refusals: [], steps: [{ kind: 'rebuild' }, { what: 'make code, note, size unique' }] })
 })
 

@@ -6,7 +6,7 @@ import type { Model } from '../../src/model/model.ts'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import type { Database } from '../../src/storage/storage.ts'
-import { migrate, planModels } from '../../src/tables/migrate.ts'
+import { migrate, planMigration } from '../../src/tables/migrate.ts'
 import { CONTACT, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
 import { freshStorage } from '../storage/fresh.ts'
 
@@ -94,7 +94,7 @@ t.test('a field that is gone stays hidden, and is back when the field is', async
   await sql`INSERT INTO "contacts__Contact" (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
   const { email, ...rest } = CONTACT.properties
   const without = modelOf('contacts.Contact', { ...CONTACT, properties: rest, list: ['fullName'] })
-  t.match(await planModels(storage, [without]), {
+  t.match(await planMigration(storage, [without]), {
     plans: [{ hidden: [{ name: 'email', type: 'TEXT', isSecret: false }] }],
   })
   await migrateTo(storage, [without])
@@ -324,7 +324,7 @@ t.test('what is refused, with nothing changed', async (t) => {
     t.equal(await readTable(db, 'a__Fresh'), undefined, 'all of a change or none of it')
   }
   await migrateTo(storage, [contact({ nick: { type: 'string', unique: true }, firstName: { type: 'string' } })])
-  t.ok((await planModels(storage, [contact()])).plans.every(({ refusals }) => refusals.length === 0))
+  t.ok((await planMigration(storage, [contact()])).plans.every(({ refusals }) => refusals.length === 0))
 })
 
 t.test('references that were broken by hand are found before the commit', async (t) => {

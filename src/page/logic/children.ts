@@ -1,6 +1,6 @@
 import { type ChildDraft, type ChildDrafts, changedValues, type Draft } from './draft.ts'
 import type { Field, Model, Row } from './model.ts'
-import { inputKind, type Raw } from './raw.ts'
+import { inputKind, type Raw, STRUCTURED_KINDS } from './raw.ts'
 
 /** Records that are edited in the form of the record that they refer to. */
 
@@ -23,12 +23,13 @@ const isNewKey = (key: string) => key.startsWith(NEW)
 const UNTOUCHED: ChildDraft = { typed: {} }
 
 /** Kinds of inputs that need more than a cell. */
-const LARGE = ['json', 'group', 'list', 'choices', 'references', 'long']
+const LARGE_KINDS = [...STRUCTURED_KINDS, 'long']
 
 /** The fields that have a column: all that can be typed in a cell, without the reference that leads back. */
 export const childFields = (model: Model, reference: string): Field[] =>
   model.fields.filter(
-    (field) => !field.readOnly && !field.writeOnly && field.name !== reference && !LARGE.includes(inputKind(field)),
+    (field) =>
+      !field.readOnly && !field.writeOnly && field.name !== reference && !LARGE_KINDS.includes(inputKind(field)),
   )
 
 /** All rows in their order; new ones come last. */

@@ -55,12 +55,12 @@ function listKind(items: NonNullable<Schema['items']>): InputKind {
   return items.type === 'string' || items.type === 'integer' || items.type === 'number' ? 'list' : 'json'
 }
 
+/** Kinds of inputs for values that consist of others. */
+export const STRUCTURED_KINDS: InputKind[] = ['json', 'group', 'list', 'choices', 'references']
+
 /** Only an object whose properties are all known and simple gets one input per property. */
 const isFlat = ({ properties }: Schema) =>
-  properties !== undefined &&
-  Object.values(properties).every(
-    (part) => !['json', 'group', 'list', 'choices', 'references'].includes(inputKind(part)),
-  )
+  properties !== undefined && Object.values(properties).every((part) => !STRUCTURED_KINDS.includes(inputKind(part)))
 
 export const choices = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
 

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import type { Field, Model, Row } from '../logic/model.ts'
-import { inputKind } from '../logic/raw.ts'
+import { inputKind, STRUCTURED_KINDS } from '../logic/raw.ts'
 import type { Rows } from './rows.ts'
 
 /** A cell by its place in the table. */
@@ -9,16 +9,13 @@ export interface Spot {
   column: number
 }
 
-/** Kinds of values that a cell has no room for: they are changed in the record. */
-const LARGE = ['json', 'group', 'list', 'choices', 'references']
-
 /** Whether a cell can be edited where it is. */
 export const isEditable = (model: Model, field: Field | undefined) =>
   field !== undefined &&
   model.allowed.update &&
   !field.readOnly &&
   !field.writeOnly &&
-  !LARGE.includes(inputKind(field))
+  !STRUCTURED_KINDS.includes(inputKind(field))
 
 /** The cursor of a table, the range that is marked, and the cell that is edited. */
 export class Grid {

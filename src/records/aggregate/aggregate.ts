@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import { abortCondition, toCondition } from '../../filters/filter-sql.ts'
 import { withReach } from '../../filters/reach.ts'
-import { abortCondition, toCondition } from '../../filters/where.ts'
 import type { Model } from '../../model/model.ts'
 import type { AggregateQuery } from '../../requests/aggregate.ts'
 import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { expand } from '../find/expand.ts'
@@ -79,18 +79,21 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
     const from = recordsWithItems(array, { ...filterContext, model, zone: query.zone })
     const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
-    const concerned = access.modelsBehind(model, { filter, sort: [...groups, ...query.values] }, caller)
+    const concerned = access.modelsQueryDependsOn(model, { filter, sort: [...groups, ...query.values] }, caller)
     const { username, signal } = caller
-    const shapes = keyedShapes(concerned, dialect.tables)
+    const shapes = shapesWithOrderKeys(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }
     const { rows, isTruncated } = await storage.search(statement.compile(db), options).catch((error: unknown) => {
-      throw isFault(error, 'slow') ? tooSlow : isFault(error, 'large') ? sumTooLarge('A sum') : error
+      throw isFault(error, 'slow') ? TOO_SLOW : isFault(error, 'large') ? sumTooLarge('A sum') : error
     })
-    if (isTruncated || rows.length > MAX_GROUPS) throw tooMany
+    if (isTruncated || rows.length > MAX_GROUPS) throw TOO_MANY_GROUPS
     return rows.map((row) => toAnswer(row, columns))
   }
 }
 
-const tooSlow = new Failure('FIND_TOO_SLOW', 'This took too long. Filter by a field that has an index.')
+const TOO_SLOW = new Failure('FIND_TOO_SLOW', 'This took too long. Filter by a field that has an index.')
 
-const tooMany = new Failure('FIND_TOO_SLOW', `There are more than ${MAX_GROUPS} groups. Filter, or group by less.`)
+const TOO_MANY_GROUPS = new Failure(
+  'FIND_TOO_SLOW',
+  `There are more than ${MAX_GROUPS} groups. Filter, or group by less.`,
+)

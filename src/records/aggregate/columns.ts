@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { comparisonKey, type FilterContext } from '../../filters/where.ts'
+import { comparisonKey, type FilterContext } from '../../filters/filter-sql.ts'
 import { decimalAverage } from '../../lib/decimal-sum.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { AggregateValue, GroupKey } from '../../requests/aggregate.ts'

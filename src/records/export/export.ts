@@ -1,9 +1,9 @@
+import { abortCondition, toCondition } from '../../filters/filter-sql.ts'
 import { withReach } from '../../filters/reach.ts'
-import { abortCondition, toCondition } from '../../filters/where.ts'
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from '../find/expand.ts'
@@ -39,8 +39,8 @@ export function createExporter(context: RecordsContext, model: Model) {
       .where(withReach(reach, ...matching))
       .orderBy(orderBy(sortOrder(sort, model, filterContext)))
       .compile()
-    const lookedAt = [...access.modelsBehind(model, query, caller), ...named.flatMap((one) => one.models)]
-    const shapes = keyedShapes(lookedAt, storage.dialect.tables)
+    const lookedAt = [...access.modelsQueryDependsOn(model, query, caller), ...named.flatMap((one) => one.models)]
+    const shapes = shapesWithOrderKeys(lookedAt, storage.dialect.tables)
     const { sql, parameters } = statement
     const searchOptions = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     const input: FormatInput = { model, columns, ...how }

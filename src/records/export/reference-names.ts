@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { FilterContext } from '../../filters/where.ts'
+import type { FilterContext } from '../../filters/filter-sql.ts'
 import type { Model } from '../../model/model.ts'
 import { targetModel } from '../../requests/field-paths.ts'
 import type { SqlValue } from '../../storage/storage.ts'

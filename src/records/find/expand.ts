@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
+import { abortCondition, comparisonKey, referringField } from '../../filters/filter-sql.ts'
 import { withReach, withReachByIndex } from '../../filters/reach.ts'
-import { abortCondition, comparisonKey, referringField } from '../../filters/where.ts'
 import { secondsUntil } from '../../lib/deadline.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import {
@@ -22,7 +22,7 @@ import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import { isFault, type Row, type Storage } from '../../storage/storage.ts'
 import { createRowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
+import { recordRead, requireCurrentShape, shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { recordBytes, rowsThatFit } from './page-size.ts'
 
@@ -65,7 +65,7 @@ const MAX_EXPANDED = 16_777_216
 /** Ids that one statement looks up: they are read on the serving thread. */
 const MAX_IDS = 2000
 
-const tooLarge = new Failure(
+const TOO_LARGE = new Failure(
   'BODY_TOO_LARGE',
   `What "expand" asks for has more than ${MAX_EXPANDED / 1_048_576} MiB, of a single record. Ask for fewer paths.`,
 )
@@ -80,7 +80,7 @@ export async function expand(expansion: Expansion, model: Model, rows: Row[], pa
   const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder() }
   const complete = await expandRows(expansion, model, rows, paths, budget)
   // A record counts as often as the answer repeats it.
-  if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw tooLarge
+  if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw TOO_LARGE
   return Math.min(complete, rowsThatFit(rows))
 }
 
@@ -140,13 +140,13 @@ async function completeFirst(
   for (;;) {
     const missing = ids.filter((id) => omitted.has(id))
     if (missing.length === 0) return
-    if (performance.now() > expansion.deadline) throw tooSlow(model)
+    if (performance.now() > expansion.deadline) throw tooSlowFailure(model)
     const more = await readReferences(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
     for (const [id, record] of more.found) {
       found.set(id, record)
       bytes -= recordBytes(record)
     }
-    if (bytes < 0 || more.omitted.size >= missing.length) throw tooLarge
+    if (bytes < 0 || more.omitted.size >= missing.length) throw TOO_LARGE
     for (const id of missing) if (!more.omitted.has(id)) omitted.delete(id)
   }
 }
@@ -224,11 +224,11 @@ async function readInverse(
   const share = Math.max(1, Math.floor(budget.left / budget.statements--))
   const { username, signal } = user
   const seconds = secondsUntil(deadline)
-  const shapes = keyedShapes([target, ...reach.models], storage.dialect.tables)
+  const shapes = shapesWithOrderKeys([target, ...reach.models], storage.dialect.tables)
   const { rows: found, isTruncated } = await storage
     .search(statement, { username, seconds, bytes: share, signal, shapes })
     .catch((error: unknown) => {
-      throw isFault(error, 'slow') ? tooSlow(inverse) : error
+      throw isFault(error, 'slow') ? tooSlowFailure(inverse) : error
     })
   for (const row of found) budget.left -= rowBytes(row)
   return { found, isTruncated }
@@ -245,7 +245,7 @@ function toRelated({ cursors }: Expansion, target: Model, data: Row[], total: nu
   return { total, data, ...(hasMore && { next: cursors.make(target, nameOfOrder({ sort: [] }), { values: [], id }) }) }
 }
 
-const tooSlow = ({ name }: { name: string }) =>
+const tooSlowFailure = ({ name }: { name: string }) =>
   new Failure(
     'FIND_TOO_SLOW',
     `"expand" of "${name}" took too long: there are too many records. Ask for fewer at once.`,
@@ -274,7 +274,7 @@ async function readReferences(
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
   const { rows, isTruncated } = await storage.readUpTo(recordRead(storage.dialect, model, statement), share)
   for (const row of rows) budget.left -= rowBytes(row)
-  if (budget.left < -MAX_EXPANDED) throw tooLarge
+  if (budget.left < -MAX_EXPANDED) throw TOO_LARGE
   rows.forEach(createRowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
   const complete = await expandRows(expansion, model, rows, below, budget)

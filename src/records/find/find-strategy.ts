@@ -1,13 +1,13 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, withReach, withReachByIndex } from '../../filters/reach.ts'
 import {
   abortCondition,
   type FilterContext,
-  looksAtReferring,
   referencedModels,
   toCondition,
-} from '../../filters/where.ts'
+  usesInverse,
+} from '../../filters/filter-sql.ts'
+import { type Reach, withReach, withReachByIndex } from '../../filters/reach.ts'
 import { secondsUntil } from '../../lib/deadline.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
@@ -15,7 +15,7 @@ import type { Query } from '../../requests/query.ts'
 import { isFault, type SearchResult, type Statement } from '../../storage/storage.ts'
 import type { Condition } from '../../tables/condition.ts'
 import { createCounter } from '../../tables/counts.ts'
-import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
+import { recordRead, requireCurrentShape, shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from './expand.ts'
@@ -62,8 +62,8 @@ export function createStrategyChooser(context: RecordsContext, model: Model, cou
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isFewer = await sizeComparison(query)
     const isOne = !query.textSearch && isUniqueLookup(query.filter, model)
-    const lookedAt = access.modelsBehind(model, query, caller)
-    const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...candidates?.shapes }
+    const lookedAt = access.modelsQueryDependsOn(model, query, caller)
+    const shapes = { ...shapesWithOrderKeys(lookedAt, storage.dialect.tables), ...candidates?.shapes }
     const execute = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
@@ -123,7 +123,7 @@ export function createStrategyChooser(context: RecordsContext, model: Model, cou
 
   /** Tells which models have far fewer records than others, if the filter asks for records that refer to another one. */
   async function sizeComparison(query: Query): Promise<FilterContext['isFewer']> {
-    if (!query.filter || !looksAtReferring(query.filter)) return undefined
+    if (!query.filter || !usesInverse(query.filter)) return undefined
     const all = [model, ...referencedModels(query, models)]
     const sizes = new Map<string, number>()
     for (const one of new Set(all)) sizes.set(one.name, await createCounter(storage, one).total())

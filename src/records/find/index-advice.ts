@@ -8,7 +8,7 @@ import { indexKeys } from '../../tables/ddl.ts'
 import { recordRead } from '../../tables/shape.ts'
 
 /** Records up to which a scan is fast. */
-const MANY = 10_000
+const FAST_SCAN_RECORDS = 10_000
 /** Queries, regardless of their values, that are remembered so that each is examined only once; others are not examined. */
 const MAX_QUERIES = 1000
 
@@ -31,13 +31,13 @@ export function createIndexAdvisor(storage: Storage, model: Model, advise: (advi
     if (!(await storage.needsScan(statement, tableName(model)))) return
     const index = JSON.stringify([fields])
     advise(
-      `A find of ${model.name} goes through more than ${MANY} records. In its model file, add ${index} to "indexes".`,
+      `A find of ${model.name} goes through more than ${FAST_SCAN_RECORDS} records. In its model file, add ${index} to "indexes".`,
     )
   }
 
   /** Compares the highest id, which is a single index lookup; a count would be a scan itself. */
   async function hasMany(): Promise<boolean> {
-    return Number((await storage.readOne(recordRead(storage.dialect, model, highest)))?.id) > MANY
+    return Number((await storage.readOne(recordRead(storage.dialect, model, highest)))?.id) > FAST_SCAN_RECORDS
   }
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { type FilterContext, sortingKey } from '../../filters/filter-sql.ts'
 import { withReach } from '../../filters/reach.ts'
-import { type FilterContext, sortingKey } from '../../filters/where.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import { targetModel } from '../../requests/field-paths.ts'

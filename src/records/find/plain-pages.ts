@@ -6,7 +6,7 @@ import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import type { Row, SearchResult, Storage } from '../../storage/storage.ts'
 import type { createCounter } from '../../tables/counts.ts'
 import { recordRead, requireCurrentShape } from '../../tables/shape.ts'
-import { createStatementCache, placeholder } from './cached-statements.ts'
+import { createStatementCache, placeholder } from '../cached-statements.ts'
 import { selectedColumns } from './expand.ts'
 
 interface Start {
@@ -16,7 +16,7 @@ interface Start {
 }
 
 /** Bytes above which a row is large; and rows that one `read` returns until a large row has been seen. */
-const LARGE = 16_384
+const LARGE_ROW_BYTES = 16_384
 const AT_A_TIME = 64
 
 /** Pages of all records in id order, with one compiled statement. The block counts locate the start of an offset. */
@@ -43,7 +43,7 @@ export function createPlainPages(storage: Storage, model: Model, counts: ReturnT
         : { rows: await storage.read(statement), isTruncated: false }
       for (const row of some.rows) {
         const size = rowBytes(row)
-        hasLarge ||= size > LARGE
+        hasLarge ||= size > LARGE_ROW_BYTES
         left -= size
         if (left < 0 && rows.length > 0) return { rows, isTruncated: true }
         rows.push(row)

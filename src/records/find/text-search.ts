@@ -10,7 +10,7 @@ import { PAGE_BYTES } from '../../storage/size.ts'
 import { type Dialect, isFault, type Storage } from '../../storage/storage.ts'
 import { all, any, type Condition, is } from '../../tables/condition.ts'
 import { searchDefinition, searchIndexName } from '../../tables/search-index.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { OrderTerm } from './order.ts'
 
@@ -77,7 +77,7 @@ export async function estimateSelectivity(
   const first = sql`"id" IN (SELECT "id" FROM ${sql.table(tableName(model))} ORDER BY "id" LIMIT ${SAMPLE})`
   const where = withReach(reach, is`${first}`, is`${dialect.abortCheck(1)}`, containsWords(model, search, dialect))
   const statement = sql`SELECT count(*) AS matching FROM ${sql.table(tableName(model))} WHERE ${where}`.compile(db)
-  const shapes = keyedShapes([model, ...reach.models], dialect.tables)
+  const shapes = shapesWithOrderKeys([model, ...reach.models], dialect.tables)
   const { username, signal } = caller
   try {
     const options = { username, signal, seconds: SAMPLE_SECONDS, bytes: PAGE_BYTES, shapes }

@@ -1,4 +1,4 @@
-import type { Model } from '../../model/model.ts'
+import { isUniqueField, type Model } from '../../model/model.ts'
 import type { Comparison, Filter } from '../../requests/query.ts'
 
 /** Whether a filter requires a value of a unique field, so that one index lookup finds the only possible record. */
@@ -6,8 +6,7 @@ export function isUniqueLookup(filter: Filter | undefined, model: Model): boolea
   const comparisons = filter && 'all' in filter ? filter.all : [filter]
   // The whole filter runs as a bounded read, so its other comparisons must be cheap too.
   if (!comparisons.every(isCheap)) return false
-  const isUnique = (name: string) => name === 'id' || model.unique.some(([only, ...more]) => only === name && !more[0])
-  return comparisons.some(({ operator, field }) => operator === 'eq' && isUnique(field.name))
+  return comparisons.some(({ operator, field }) => operator === 'eq' && isUniqueField(model, field.name))
 }
 
 function isCheap(filter: Filter | undefined): filter is Comparison {

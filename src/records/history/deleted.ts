@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type ChangeRow, ENTRY_COLUMNS } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { asDeleted } from '../../journal/rebuild-state.ts'
+import { stateWhenDeleted } from '../../journal/rebuild-state.ts'
 import { secondsUntil } from '../../lib/deadline.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
@@ -49,7 +49,7 @@ export function createDeletedReader(
     const data: Row[] = []
     for (const [index, entry] of (await journal.decodeEntries(kept)).entries()) {
       const { version, by, at } = entry
-      const record = await journal.toRecord(asDeleted(entry) as Row, kept[index]?.id as number, version)
+      const record = await journal.toRecord(stateWhenDeleted(entry) as Row, kept[index]?.id as number, version)
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
       data.push({ ...listed, id: record.id, version, by, at })
     }
@@ -70,15 +70,15 @@ export function createDeletedReader(
 
   /** A page of deletions where rules of rows look at what the records were: all are read, until the page is full. */
   async function readCompared(search: Search, caller: Caller, limit: number, before?: number): Promise<Deletions> {
-    const seen: Row[] = []
+    const visibleRows: Row[] = []
     let from = before
     for (;;) {
       const page = select(sql.raw(ENTRY_COLUMNS), caller, from)
       const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${AT_A_TIME}`)
       const within = await couldRead(rows as unknown as ChangeRow[], caller)
-      seen.push(...rows.filter((_, index) => within[index]))
-      if (seen.length > limit) return { rows: seen.slice(0, limit), hasMore: true }
-      if (!isTruncated && rows.length < AT_A_TIME) return { rows: seen, hasMore: false }
+      visibleRows.push(...rows.filter((_, index) => within[index]))
+      if (visibleRows.length > limit) return { rows: visibleRows.slice(0, limit), hasMore: true }
+      if (!isTruncated && rows.length < AT_A_TIME) return { rows: visibleRows, hasMore: false }
       from = rows.at(-1)?.change as number
     }
   }

@@ -9,10 +9,10 @@ const TELLING: readonly Code[] = ['VERSION_CONFLICT', 'NOT_UNIQUE', 'REFERENCE_V
  * The failure of a change that is made with all fields of a record, for a user who does not see all of them: it tells
  * nothing of the record.
  */
-export function withoutDetails(error: unknown, seen: Model, id: number): unknown {
-  const isTelling = seen.unrestricted && error instanceof Failure && TELLING.includes(error.code)
+export function withoutDetails(error: unknown, visible: Model, id: number): unknown {
+  const isTelling = visible.unrestricted && error instanceof Failure && TELLING.includes(error.code)
   if (!isTelling) return error
-  const what = `${seen.name} ${id}`
+  const what = `${visible.name} ${id}`
   return new Failure(
     error.code,
     error.code === 'VERSION_CONFLICT'
@@ -22,14 +22,14 @@ export function withoutDetails(error: unknown, seen: Model, id: number): unknown
 }
 
 /** A change whose failures tell nothing of fields that the user does not see. */
-export const hideDetails = (write: PlannedWrite, seen: Model, id: number): PlannedWrite => ({
+export const hideDetails = (write: PlannedWrite, visible: Model, id: number): PlannedWrite => ({
   ...write,
   toResult: async (rows) => {
     try {
       return await write.toResult(rows)
     } catch (error) {
-      throw withoutDetails(error, seen, id)
+      throw withoutDetails(error, visible, id)
     }
   },
-  explain: async (fault) => withoutDetails(await write.explain(fault), seen, id) as Error,
+  explain: async (fault) => withoutDetails(await write.explain(fault), visible, id) as Error,
 })

@@ -4,7 +4,7 @@ import { restoredVersion } from '../../journal/backup-restores.ts'
 import type { ChangeRow, Entry, FieldChange } from '../../journal/entry.ts'
 import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
-import { asDeleted } from '../../journal/rebuild-state.ts'
+import { stateWhenDeleted } from '../../journal/rebuild-state.ts'
 import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, unrestrictedModel, visibleFields } from '../../model/model.ts'
 import { badRequest, type Selection } from '../../requests/query.ts'
@@ -72,7 +72,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     for (const [index, entry] of (await unrestrictedJournal.decodeEntries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow
       // An erased state is a record without values: it does not tell whose it was.
-      records.push(await unrestrictedJournal.toRecord(asDeleted(entry) ?? {}, id, version))
+      records.push(await unrestrictedJournal.toRecord(stateWhenDeleted(entry) ?? {}, id, version))
     }
     const parts = { storage: stateStorage(storage, reach, searchOptions(user)), models: access.models, lastStates }
     const within = await areStatesWithin(reach, records, unrestrictedModel(model), parts)

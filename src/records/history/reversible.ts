@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { asDeleted } from '../../journal/rebuild-state.ts'
+import { stateWhenDeleted } from '../../journal/rebuild-state.ts'
 import { type Field, fieldReference, isAuditField, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { asReferences, idsIn } from '../write/links.ts'
@@ -24,13 +24,13 @@ export function toReversible(model: Model, entry: Entry, row: Row): ReversibleCh
   const { change, version, operation, values, isForgotten } = entry
   const id = row.id as number
   const isMade = row.was === null && operation !== 'delete'
-  if (operation === 'forget' || (isForgotten && operation !== 'create')) throw notKept(model, id)
+  if (operation === 'forget' || (isForgotten && operation !== 'create')) throw notKeptFailure(model, id)
   const fields = model.fields.filter(({ name }) => values.has(name) && !isAuditField(model, name))
   const isUpdate = operation !== 'delete' && !isMade
   if (isUpdate) for (const field of fields) requireKept(model, id, field, values.get(field.name) !== undefined)
   const former =
     operation === 'delete'
-      ? (asDeleted(entry) as Row)
+      ? (stateWhenDeleted(entry) as Row)
       : Object.fromEntries(fields.map(({ name }) => [name, values.get(name)?.from ?? null]))
   const before = { ...former }
   for (const field of model.fields)
@@ -53,5 +53,5 @@ function requireKept(model: Model, id: number, { name, readOnly }: Field, isKept
     throw new Failure('VERSION_NOT_FOUND', `What ${name} of ${model.name} ${id} was is not kept: it is a secret.`)
 }
 
-const notKept = (model: Model, id: number) =>
+const notKeptFailure = (model: Model, id: number) =>
   new Failure('VERSION_NOT_FOUND', `What ${model.name} ${id} was is not kept.`)

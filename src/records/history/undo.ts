@@ -8,7 +8,7 @@ import { forbiddenFailure } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import type { Row, Storage, StorageFault, Unit } from '../../storage/storage.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type JoinedWrites, joinWrites, type PlannedWrite } from '../planned-write.ts'
 import type { Collections, Records } from '../records.ts'
@@ -74,7 +74,7 @@ export function createUndo({
     const { steps } = joined
     if (steps.length === 0) return []
     const concerned = [...new Set(changes.map(({ model }) => model))]
-    const shapes = keyedShapes(concerned, storage.dialect.tables)
+    const shapes = shapesWithOrderKeys(concerned, storage.dialect.tables)
     const unit: Unit = { shapes, steps, by: caller.username, as: 'restore', batch: true }
     try {
       await writeIdempotent(storage, unit, caller.idempotency)
@@ -96,9 +96,9 @@ export function createUndo({
     const { username, signal } = caller
     const options = { username, signal, seconds: findSeconds, bytes: maxBytes, shapes: {} }
     const { rows, isTruncated } = await storage.search(statement, options)
-    if (isTruncated || rows.length > MAX_CHANGES) throw tooLarge
+    if (isTruncated || rows.length > MAX_CHANGES) throw TOO_LARGE
     // The journal is pruned from its beginning; a batch has the number of its first change.
-    if (batch !== null && rows[0]?.change !== batch) throw notKept
+    if (batch !== null && rows[0]?.change !== batch) throw NOT_KEPT
     const changes: ReversibleChange[] = []
     for (const [name, group] of Map.groupBy(rows, (row) => row.model as string))
       changes.push(...(await decode(name, group, caller)))
@@ -140,10 +140,10 @@ export function createUndo({
 
   /** Former values are written only to fields that the user may write, and may know. */
   function requireWritable(model: Model, { operation, values }: Entry, caller: Caller): void {
-    const seen = visibleModelsFor(caller).get(model.name) as Model
-    if (!seen.unrestricted || operation === 'create' || operation === 'delete') return
+    const visible = visibleModelsFor(caller).get(model.name) as Model
+    if (!visible.unrestricted || operation === 'create' || operation === 'delete') return
     const isWritable = ({ name }: Field) =>
-      seen.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
+      visible.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
     const written = model.fields.filter(({ name, readOnly }) => !readOnly && values.has(name))
     if (!written.every(isWritable)) throw forbiddenFailure(model, 'update')
   }
@@ -161,11 +161,11 @@ export function createUndo({
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change
       const version = versions.get(keyOf(change)) ?? newest
-      const seen = visibleModelsFor(caller).get(model.name) as Model
+      const visible = visibleModelsFor(caller).get(model.name) as Model
       const undoing = { ...change, before, version }
-      const next = await nameRecordOnFailure(change, seen, () => recordsOf(model).planUndo(undoing, caller, isBack))
+      const next = await nameRecordOnFailure(change, visible, () => recordsOf(model).planUndo(undoing, caller, isBack))
       versions.set(keyOf(change), next.version)
-      planned.push(hideDetails(next.write, seen, change.id))
+      planned.push(hideDetails(next.write, visible, change.id))
       if (yielder.isDue) await yielder.yield()
     }
     for (const change of changes) {
@@ -227,25 +227,25 @@ function orderChanges(changes: ReversibleChange[]): ReversibleChange[] {
   return [...ordered]
 }
 
-const tooLarge = new Failure(
+const TOO_LARGE = new Failure(
   'BODY_TOO_LARGE',
   `More than ${MAX_CHANGES} changes, or ${MAX_BYTES / 1_048_576} MiB of them, are too much to undo at once.`,
 )
 
-const notKept = new Failure('CHANGES_GONE', 'Not all that was changed with it is kept any more.')
+const NOT_KEPT = new Failure('CHANGES_GONE', 'Not all that was changed with it is kept any more.')
 
 /** Runs `work`; a failure that it throws names the record. */
 async function nameRecordOnFailure<Result>(
   change: ReversibleChange,
-  seen: Model,
+  visible: Model,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { model, id } = change
   try {
     return await work()
   } catch (reason) {
-    const error = withoutDetails(reason, seen, id)
-    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED' && !seen.unrestricted
+    const error = withoutDetails(reason, visible, id)
+    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED' && !visible.unrestricted
     throw isMessage ? new Failure(error.code, `${model.name} ${id}: ${error.message}`, error.details) : error
   }
 }

@@ -1,9 +1,9 @@
 import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
+import { usesInverse } from '../../filters/filter-sql.ts'
 import { FULL_REACH, type Reach } from '../../filters/reach.ts'
 import { areStatesWithin, NEW_ID } from '../../filters/states-within-reach.ts'
-import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen-texts.ts'
 import { outOfReachFailure, reachesOwned, scopeFor } from '../../model/access.ts'
 import {
@@ -19,10 +19,10 @@ import {
 import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
 import { createRowDecoder, encode, encodeComparable } from '../../tables/columns.ts'
 import { MAX_CELL_TEXT } from '../../xlsx/write-workbook.ts'
-import { matchingRows } from '../find/matching-rows.ts'
 import { idsIn } from '../write/links.ts'
 import { createValidators, type Validators } from '../write/validate.ts'
 import type { ImportColumn } from './columns.ts'
+import { matchingRows } from './matching-rows.ts'
 import { type CheckContext, createRowParser, type ParsedRow, type ReportFault, withValue } from './parse-row.ts'
 import { createRecordPredictor, uniqueValues } from './predict-record.ts'
 import type { FileRow } from './read-rows.ts'
@@ -86,9 +86,9 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   const access = createAccess(unrestrictedModels(models), db).forVisibleModels(models)
   const readable = access.reachFor(model, 'read', user)
   /** ids of records that the user may read, where the model has rules of rows */
-  let known = new Set<unknown>()
+  let readableIds = new Set<unknown>()
   const mayKnow = ({ id, createdBy }: Row) =>
-    readable.scope === 'some' ? known.has(id) : reachesOwned(readable.scope, user, createdBy)
+    readable.scope === 'some' ? readableIds.has(id) : reachesOwned(readable.scope, user, createdBy)
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
   return async function check(rows: FileRow[]): Promise<ValidRow[]> {
@@ -149,7 +149,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   async function findReadable(rows: ParsedRow[]): Promise<void> {
     const ids = rows.flatMap(({ stored }) => (stored ? [[stored.id as number]] : []))
     const found = await lookUp(model, [ID], readable, ['id'], ids)
-    known = new Set([...found.values()].map(({ id }) => id))
+    readableIds = new Set([...found.values()].map(({ id }) => id))
   }
 
   /** Refuses rows whose records would be out of reach. The transaction that writes them checks it again. */
@@ -159,7 +159,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
       const reach = access.reachFor(model, operation, user)
       const some = rows.filter(({ isWrong, stored }) => !isWrong && (stored === undefined) === (operation === 'create'))
       // Rules about records that refer to this one may depend on other rows.
-      const isKnown = reach.scope === 'some' && !reach.filters.some(looksAtReferring)
+      const isKnown = reach.scope === 'some' && !reach.filters.some(usesInverse)
       if (!isKnown || some.length === 0) continue
       const states = some.map(({ predicted: state, stored }) => predictedState(state as Row, stored, now))
       const parts = { storage: { read, db }, models: access.models }

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../lib/nearest.ts'
-import { type Field, fieldReference, type Model, type Models, SYSTEM_FIELDS } from '../../model/model.ts'
+import { type Field, fieldReference, isUniqueField, type Model, type Models, SYSTEM_FIELDS } from '../../model/model.ts'
 import { fieldOfHeading } from '../headings.ts'
 import { CellFault } from './parse-cell.ts'
 
@@ -40,8 +40,7 @@ function namedColumn(field: Field, second: string, models: Models): ImportColumn
   if (!reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
   const target = models.get(reference.model) as Model
   const by = target.fields.find(({ name }) => name === second)
-  const isUnique = target.unique.some((names) => names.length === 1 && names[0] === second)
-  if (!by || by.writeOnly || !isUnique)
+  if (!by || by.writeOnly || !isUniqueField(target, second))
     return new CellFault(`"${second}" is no unique field of ${target.name}: which record is meant is not clear`)
   return { field, target, by }
 }

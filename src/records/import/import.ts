@@ -1,17 +1,16 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../errors.ts'
 import { keyInUseFailure } from '../../journal/idempotency.ts'
 import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/next-portion.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbiddenFailure, requireSameRights, scopeFor, type User } from '../../model/access.ts'
-import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
+import { type Field, ID_FIELD as ID, isUniqueField, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
-import { keyedShapes, recordRead } from '../../tables/shape.ts'
+import { recordRead, shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
-import { matchingRows } from '../find/matching-rows.ts'
 import { isBeyondReach, joinWrites, type PlannedWrite } from '../planned-write.ts'
 import { explainFault } from '../write/explain-fault.ts'
 import type { CheckInput, CheckResult } from './check-rows.ts'
@@ -24,6 +23,7 @@ import {
   importRefused,
   withLine,
 } from './failures.ts'
+import { matchingRows } from './matching-rows.ts'
 import type { FileFormat } from './read-rows.ts'
 
 export interface ImportOptions extends FileFormat {
@@ -72,7 +72,7 @@ interface Run {
 /** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
 export function createImporter({ context, model, plan }: Dependencies) {
   const { storage, models, access, maxRecordLength } = context
-  const shapes = keyedShapes([model], storage.dialect.tables)
+  const shapes = shapesWithOrderKeys([model], storage.dialect.tables)
 
   async function importAll(importing: ImportOptions, user: User): Promise<ImportCounts> {
     const { file, checked: target, format, delimiter, columns, zone, decimal } = importing
@@ -113,7 +113,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         await write(rows, run)
         const took = performance.now() - start
         size = nextPortion(rows.length, took, PORTION_MS, MAX_ROWS)
-        if (isOtherProcess) await setTimeout(took * GUEST_PAUSE)
+        if (isOtherProcess) await sleep(took * GUEST_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
       if (resumable) await writeSteps([], { ...done, isOver: true }, run)
@@ -196,8 +196,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     const operation = name === undefined ? 'create' : 'update'
     if (scopeFor(model, operation, user) === 'none') throw forbiddenFailure(model, operation)
     if (name === undefined) return undefined
-    const singles = model.unique.flatMap((names) => (names.length === 1 ? names : []))
-    const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => singles.includes(one) && !writeOnly && !readOnly
+    const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => isUniqueField(model, one) && !writeOnly && !readOnly
     const known = [ID, ...model.fields.filter(mayBeKey)]
     const field = known.find((one) => one.name === name)
     if (field) return field

@@ -29,7 +29,7 @@ export async function spool(
 ): Promise<Spooled> {
   const folder = spoolFolder(dataDir)
   makeFolder(folder)
-  // `clearLeftovers` reads the process id from the name to find out whether the process is still running.
+  // `removeAbandonedImports` reads the process id from the name to find out whether the process is still running.
   const file = join(folder, `${process.pid}-${randomUUID()}`)
   const checked = `${file}.checked`
   const clear = () => {

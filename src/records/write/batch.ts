@@ -8,7 +8,7 @@ import { explainData, invalidField } from '../../model/explain.ts'
 import type { Model, Models } from '../../model/model.ts'
 import { BatchOperationSchema as OperationSchema } from '../../requests/batch-schemas.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type JoinedWrites, joinWrites, type PlannedWrite, type WriteRef } from '../planned-write.ts'
 import type { Collections, Records } from '../records.ts'
@@ -121,7 +121,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
       if (yielder.isDue) await yielder.yield()
     }
     if (faults.length > 0) throw new InvalidOperations(faults as [Failure, ...Failure[]])
-    return { shapes: keyedShapes(concerned, storage.dialect.tables), joined: joinWrites(planned), planned }
+    return { shapes: shapesWithOrderKeys(concerned, storage.dialect.tables), joined: joinWrites(planned), planned }
   }
 
   /** Answers a repeated batch from its stored rows. The last rows are those of the operations, without checks of them. */
@@ -221,7 +221,7 @@ function takeReferences(data: Row, model: Model, made: Map<string, CreatedRecord
   return references
 }
 
-const tooLarge = new Failure(
+const TOO_LARGE = new Failure(
   'BODY_TOO_LARGE',
   `What these operations would be answered has more than ${MAX_ANSWER_BYTES / 1_048_576} MiB. Send fewer of them at once.`,
 )
@@ -244,7 +244,7 @@ async function explain(
   const index = error instanceof StorageFault ? writeIndexOf(error.details.step) : undefined
   // A step after the operations stores the idempotency key; its faults belong to no operation.
   if (!(error instanceof StorageFault) || index === undefined) return error
-  if (error.kind === 'large') return tooLarge.atOperation(index)
+  if (error.kind === 'large') return TOO_LARGE.atOperation(index)
   const reason = await explainFault(planned[index] as PlannedWrite, error, steps)
   return reason instanceof Failure ? reason.atOperation(index) : reason
 }

@@ -3,7 +3,7 @@ import { describeConflict } from '../../journal/conflict.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { Operation, User } from '../../model/access.ts'
 import type { Model } from '../../model/model.ts'
-import type { Selection } from '../../requests/query.ts'
+import { type Selection, WHOLE_RECORD } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { StoredRecord } from '../context.ts'
 import { requireBounds } from './links.ts'
@@ -17,8 +17,6 @@ interface Dependencies {
   findReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }
 
-const WHOLE: Selection = { expand: [] }
-
 /** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
 export function createConflictThrower({ model, journal, requireReachable, findReadable }: Dependencies) {
   return async function throwConflict(
@@ -29,7 +27,7 @@ export function createConflictThrower({ model, journal, requireReachable, findRe
     sent: Row,
     isMerge = false,
   ): Promise<never> {
-    const writable = await requireReachable(id, operation, user, WHOLE)
+    const writable = await requireReachable(id, operation, user, WHOLE_RECORD)
     const readable = await findReadable(id, user)
     const mayKnow = readable !== undefined
     const current = readable ?? writable

@@ -8,7 +8,7 @@ import type { VisibleModelsFor } from '../../model/visible-models.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { refersToOne } from '../../tables/links.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 
 /** The effect of a delete on the records of one model that refer to a deleted record. */
@@ -79,7 +79,7 @@ export function createDeletePreview({
     while (next.length > 0) {
       const some = await findReferringTo(next, caller, deadline)
       found.push(...some)
-      if (found.length > maxRecords) throw tooMany
+      if (found.length > maxRecords) throw TOO_MANY_REFERRING
       next = some.filter((one) => {
         const isNew = fieldReference(one.field)?.onDelete === 'cascade' && !deleted.has(keyOf(one))
         if (isNew) deleted.add(keyOf(one))
@@ -120,10 +120,10 @@ export function createDeletePreview({
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
     const seconds = secondsUntil(deadline)
-    const shapes = keyedShapes([model, ...reach.models], dialect.tables)
+    const shapes = shapesWithOrderKeys([model, ...reach.models], dialect.tables)
     const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
-      throw isFault(error, 'slow') ? tooMany : error
+      throw isFault(error, 'slow') ? TOO_MANY_REFERRING : error
     })
     // A user who may not read the field must not learn that it refers to the record.
     const isShown = visibleField(visibleModelsFor(caller).get(model.name) as Model, field.name) !== undefined
@@ -156,7 +156,7 @@ function summary(found: Referring[]): DeletePreview {
   return { data: [...effects.values()], hidden }
 }
 
-const tooMany = new Failure(
+const TOO_MANY_REFERRING = new Failure(
   'FIND_TOO_SLOW',
   `This would concern more than ${MAX_RECORDS} records, or they take too long to count.`,
 )

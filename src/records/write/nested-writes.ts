@@ -51,7 +51,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
       const children = related
         .filter(({ value }) => !isAsRead(value))
         .flatMap(({ inverse, value }) => toChildren(inverse, 'create', value, inverse.name))
-      requireFew(children)
+      limitChildren(children)
       const parent: BatchOperation = { create: model.name, data: own, as: PARENT }
       return withPlaces(children, () => write(parent, children, { $ref: PARENT }, caller))
     },
@@ -62,7 +62,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
       const children = related
         .flatMap(({ inverse, value }) => changedChildren(inverse, value))
         .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
-      requireFew(children)
+      limitChildren(children)
       requireOnce(children)
       // A request that was carried out before is not compared with the records as they are now.
       const isNew = !caller.idempotency?.stored
@@ -203,7 +203,7 @@ function withPlace({ code, message, details }: Failure, place: string): Failure 
   return new Failure(code, `${place}: ${message}`, { ...details, errors })
 }
 
-function requireFew(children: Child[]): void {
+function limitChildren(children: Child[]): void {
   if (children.length >= MAX_OPERATIONS)
     throw badRequest(`There are more than ${MAX_OPERATIONS} records in this request. Send fewer of them at once.`)
 }

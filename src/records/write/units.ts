@@ -12,9 +12,9 @@ import {
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { keyedShapes } from '../../tables/shape.ts'
+import { shapesWithOrderKeys } from '../../tables/shape.ts'
+import { createStatementCache, ID, placeholder, REACH, reachValues } from '../cached-statements.ts'
 import type { RecordsContext } from '../context.ts'
-import { createStatementCache, placeholder, reachValues } from '../find/cached-statements.ts'
 import { isLinksChange, linkBounds } from './links.ts'
 import { mergeCheckQuery } from './merge.ts'
 import { createOrderKeys } from './order-keys.ts'
@@ -55,7 +55,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   const writable = model.fields.filter((field) => !field.readOnly)
   const writtenNames = new Set(writable.map(({ name }) => name))
   const shown = visibleColumns(model)
-  const shapes = keyedShapes([model], db.dialect.tables)
+  const shapes = shapesWithOrderKeys([model], db.dialect.tables)
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
   const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
   const returns = model.history ? 'journalled record' : 'record'
@@ -273,7 +273,5 @@ const IS_LAST = `
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND operation <> 'forget' ORDER BY change DESC LIMIT 1
   ) AS last WHERE change = ?`
 
-const ID = placeholder<BoundValues>(({ id }) => id)
 const VERSION = placeholder<BoundValues>(({ version }) => version)
-const REACH = reachValues<BoundValues>(({ reach }) => reach)
 const READS = reachValues<BoundValues>(({ reads }) => reads as Reach)

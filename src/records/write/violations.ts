@@ -7,8 +7,8 @@ import { type Row, type Statement, type StorageFault, staleFault } from '../../s
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, indexKeys, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
+import { createStatementCache, ID, placeholder, REACH } from '../cached-statements.ts'
 import type { RecordsContext } from '../context.ts'
-import { createStatementCache, placeholder, reachValues } from '../find/cached-statements.ts'
 import { idsIn, isLinksChange } from './links.ts'
 
 type CheckContext = RecordsContext & { cachedStatement: ReturnType<typeof createStatementCache<BoundValues>> }
@@ -53,7 +53,7 @@ async function explainViolation(
 }
 
 /** Some texts up to this length fit into every index together. */
-const SHORT = 100
+const MAX_SHORT_TEXT = 100
 
 /**
  * PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. Undefined if
@@ -61,7 +61,7 @@ const SHORT = 100
  */
 function tooLongFailure(model: Model, written: Row): Failure | undefined {
   const indexed = new Set(indexKeys(model).flatMap(({ fields }) => fields))
-  const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
+  const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > MAX_SHORT_TEXT
   const all = unrestrictedModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
   if (all.length === 0) return undefined
   const fields = all.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
@@ -243,6 +243,4 @@ async function storedValue(
   return typeof value === 'string' ? JSON.parse(value) : value
 }
 
-const ID = placeholder<BoundValues>(({ id }) => id)
 const IDS = placeholder<BoundValues>(({ ids }) => JSON.stringify(ids))
-const REACH = reachValues<BoundValues>(({ reach }) => reach)

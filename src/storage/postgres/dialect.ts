@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { FIRST, LAST } from '../../lib/calendar-period.ts'
 import { containsPattern, escapePattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import { BEFORE_A_WORD } from '../../lib/search-words.ts'
-import { ADDED, REMOVED } from '../changed-items.ts'
+import { ADDED, REMOVED } from '../dialect.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { mayContainPattern, shortWordPattern } from './short-words.ts'
 import { TABLES } from './tables.ts'
@@ -20,7 +20,7 @@ const PERIODS: Record<string, string> = {
 }
 
 /** Up to so many bytes LIKE is fast, whatever the pattern. */
-const SHORT = 1000
+const MAX_SHORT_TEXT_BYTES = 1000
 
 export const DIALECT: Dialect = {
   lastChange: `SELECT (SELECT max(change) FROM dossier_changes) AS newest, dossier_settled() AS settled,
@@ -31,7 +31,7 @@ export const DIALECT: Dialect = {
     const folded = foldPattern(pattern)
     if (folded === undefined) return sql`1 = 0`
     const text = sql`dossier_fold(${key})`
-    return sql`CASE WHEN octet_length(${key}) > ${sql.lit(SHORT)} THEN ${text} ~ ${toRegExp(folded)}
+    return sql`CASE WHEN octet_length(${key}) > ${sql.lit(MAX_SHORT_TEXT_BYTES)} THEN ${text} ~ ${toRegExp(folded)}
       ELSE ${text} LIKE ${folded} END`
   },
 

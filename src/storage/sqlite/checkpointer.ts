@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RowStreams } from '../row-streams.ts'
 import type { Searches } from '../searches.ts'
 
@@ -83,7 +83,7 @@ export class Checkpointer {
     if (isFarTooLarge) rowStreams.pause()
     while (isFarTooLarge && rowStreams.isUnderWay && !this.#isClosed) {
       rowStreams.endSlow(SLOW_READER_MS)
-      await setTimeout(POLL_MS, undefined, { ref: false })
+      await sleep(POLL_MS, undefined, { ref: false })
     }
     if (this.#isClosed) return
     // The large part is copied first, without a pause; only little is left to copy while searches are paused.
@@ -92,7 +92,7 @@ export class Checkpointer {
     const truncate = async () => {
       const truncated = truncateLog()
       const ms = isFarTooLarge ? LONG_PAUSE_MS : PAUSE_MS
-      const outcome = await Promise.race([truncated, setTimeout(ms, LATE, { ref: false })])
+      const outcome = await Promise.race([truncated, sleep(ms, LATE, { ref: false })])
       // The writer is busy with something else: searches resume, and an error that comes later is still reported.
       if (outcome === LATE) truncated.catch(onError)
     }

@@ -2,12 +2,12 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { containsPattern, escapePattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import { orderKey } from '../../lib/order-key.ts'
 import { BEFORE_A_WORD } from '../../lib/search-words.ts'
-import { ADDED, REMOVED } from '../changed-items.ts'
+import { ADDED, REMOVED } from '../dialect.ts'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
 /** Up to so many bytes SQLite's own LIKE is fast, whatever the pattern. */
-const SHORT = 1000
+const MAX_SHORT_TEXT_BYTES = 1000
 
 /** Periods of a day that its text tells. */
 const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>> = {
@@ -19,7 +19,7 @@ const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>
 
 /** Whether a text is short, and folding it changes nothing but its case. */
 const isPlain = (text: RawBuilder<unknown>) => sql`octet_length(${text}) = length(${text})
-  AND octet_length(${text}) <= ${sql.lit(SHORT)} AND instr(${text}, '  ') = 0 AND ${text} NOT GLOB ${sql.lit('*[\t-\r]*')}`
+  AND octet_length(${text}) <= ${sql.lit(MAX_SHORT_TEXT_BYTES)} AND instr(${text}, '  ') = 0 AND ${text} NOT GLOB ${sql.lit('*[\t-\r]*')}`
 
 export const DIALECT: Dialect = {
   // Transactions run one after the other, so all that is visible is settled. One aggregate only, which the end of the index
@@ -47,7 +47,7 @@ export const DIALECT: Dialect = {
     const isNotAscii = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <> length(${text})`
     const matchesFolded = (text: RawBuilder<unknown>) => sql`dossier_like(${text}, ${pattern})`
     if (!isAscii(word)) return texts.map((text) => sql`${isNotAscii(text)} AND ${matchesFolded(text)}`)
-    const isShort = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <= ${sql.lit(SHORT)}`
+    const isShort = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <= ${sql.lit(MAX_SHORT_TEXT_BYTES)}`
     // A text that contains the word as it stands contains it folded as well.
     return [
       ...texts.map((text) => sql`${isShort(text)} AND ${text} LIKE ${pattern} ESCAPE '\\'`),

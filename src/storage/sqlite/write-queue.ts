@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
 import { deserializeError, type SerializedError, serializeError } from '../thread-errors.ts'
-import { packUnits } from './packed.ts'
+import { packUnits } from './pack-units.ts'
 import type { UnitOutcome } from './writer.ts'
 import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 
@@ -14,7 +14,7 @@ const MAX_GROUP_STEPS = 128
 /** Characters per group, about: the writer takes some twenty milliseconds for a million. */
 const MAX_GROUP_CHARACTERS = 1_000_000
 /** A unit with more characters gets a group of its own; groups of small units and large units take turns. */
-const LARGE = 65_536
+const LARGE_UNIT_CHARACTERS = 65_536
 
 /** Handles an answer, and returns whether the same request has more of them. */
 type OnAnswer = (answer: WriterAnswer) => boolean
@@ -38,7 +38,7 @@ export class WriteQueue {
   constructor(thread: Worker, onGroup: OnGroup, waitTimeoutMs?: number) {
     this.#thread = thread
     this.#onGroup = onGroup
-    const unitKind = (_unit: Unit, size: number) => (size > LARGE ? 'large' : 'small')
+    const unitKind = (_unit: Unit, size: number) => (size > LARGE_UNIT_CHARACTERS ? 'large' : 'small')
     this.#pending = new PendingUnits(() => this.#goOn(), { unitKind, waitTimeoutMs })
     thread.on('message', (text: string) => {
       if ((this.#underWay as OnAnswer)(JSON.parse(text))) return

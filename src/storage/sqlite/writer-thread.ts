@@ -4,7 +4,7 @@ import type { JobModule } from '../storage.ts'
 import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening, toFault } from './faults.ts'
-import { type PackedUnits, unpackUnits } from './packed.ts'
+import { type PackedUnits, unpackUnits } from './pack-units.ts'
 import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 
 /** Requests to the writer thread and its answers. Requests are answered in order. */

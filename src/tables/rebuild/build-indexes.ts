@@ -12,7 +12,7 @@ import { execute } from '../execute.ts'
 import { MAX_ROWS_TO_FILL, planTable, type TablePlan } from '../plan.ts'
 import { describeDuplicates } from '../verify.ts'
 import { explainBound } from './concurrent-copy.ts'
-import { draftOutdatedFault } from './draft.ts'
+import { staleDraftFault } from './draft.ts'
 
 /**
  * Jobs that create and drop indexes of large tables while others write to them. They run outside a transaction, before
@@ -86,6 +86,6 @@ async function build(db: Database, { model, what, ...index }: MissingIndex): Pro
     await dropIndexes(db, [index.name]).catch(() => {})
     if (!isFault(error, 'taken')) throw explainBound(error, model, what)
     const reasons = await describeDuplicates(db, model, index.fields)
-    throw reasons.length > 0 ? new Refused(reasons) : draftOutdatedFault('What was not unique is so again.')
+    throw reasons.length > 0 ? new Refused(reasons) : staleDraftFault('What was not unique is so again.')
   }
 }

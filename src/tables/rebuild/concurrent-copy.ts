@@ -13,11 +13,11 @@ import {
   type Draft,
   discardDrafts,
   draftedLink,
-  draftOutdatedFault,
   fillDraft,
   findDraft,
   readDrafts,
   requireEqualCounts,
+  staleDraftFault,
 } from './draft.ts'
 import { addLinkKeys, migrateForeignKeys, rebuildInPlace } from './in-place.ts'
 import type { Rebuilder } from './rebuilder.ts'
@@ -70,7 +70,7 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
       if (steps.some(({ kind }) => kind === 'rebuild')) {
         const isMadeByHand = (await dialect.readHandMade(db, tableName(model))).length > 0
         if (isMadeByHand === (draft !== undefined))
-          throw draftOutdatedFault('The table has changed since its draft was begun.')
+          throw staleDraftFault('The table has changed since its draft was begun.')
         if (!draft) inPlace.push(model)
       }
       if (draft) await swapIn(db, draft, dialect)

@@ -5,14 +5,7 @@ import { hasIndexName, modelIndexes, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import { describeDuplicates } from '../verify.ts'
 import { draftName } from './change-marks.ts'
-import {
-  type Draft,
-  discardDrafts,
-  draftOutdatedFault,
-  type FillResult,
-  fillDraft,
-  requireEqualCounts,
-} from './draft.ts'
+import { type Draft, discardDrafts, type FillResult, fillDraft, requireEqualCounts, staleDraftFault } from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
 /** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseDuplicates`. */
@@ -35,7 +28,7 @@ export async function fillPortion(db: Database, { draft, rows }: { draft: Draft;
 export async function refuseDuplicates(db: Database, drafts: Draft[]): Promise<void> {
   const reasons: string[] = []
   for (const draft of drafts) reasons.push(...(await describeDraftDuplicates(db, draft)))
-  throw reasons.length > 0 ? new Refused(reasons) : draftOutdatedFault('What was not unique is so again.')
+  throw reasons.length > 0 ? new Refused(reasons) : staleDraftFault('What was not unique is so again.')
 }
 
 async function describeDraftDuplicates(db: Database, draft: Draft): Promise<string[]> {

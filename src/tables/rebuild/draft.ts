@@ -161,12 +161,12 @@ export interface FillResult {
 async function filledSoFar(db: Database, { model, token }: Draft): Promise<number> {
   const { rows } = await sql<{ filled: number }>`
     SELECT filled FROM dossier_drafts WHERE tbl = ${tableName(model)} AND token = ${token}`.execute(db)
-  if (!rows[0]) throw draftOutdatedFault('Another process has begun to rebuild the same tables.')
+  if (!rows[0]) throw staleDraftFault('Another process has begun to rebuild the same tables.')
   return rows[0].filled
 }
 
 /** Fault on which `migrate` starts again. */
-export const draftOutdatedFault = (message: string) => new StorageFault('stale', message)
+export const staleDraftFault = (message: string) => new StorageFault('stale', message)
 
 /** Copies the selected records, converts values where types have changed, and fills what is derived from them. */
 async function copySelected(db: Database, draft: Draft, selection: RowSelection): Promise<void> {
@@ -244,7 +244,7 @@ export async function requireEqualCounts(db: Database, { model }: Draft): Promis
   const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
     SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS "isWhole"`.execute(db)
-  if (rows[0]?.isWhole !== 1) throw draftOutdatedFault('The table was changed in a way that no trigger hears of.')
+  if (rows[0]?.isWhole !== 1) throw staleDraftFault('The table was changed in a way that no trigger hears of.')
 }
 
 /** Names of the tables that are drafts, also those that a process left behind. */

@@ -11,12 +11,12 @@ import {
   type Draft,
   discardDrafts,
   draftedLink,
-  draftOutdatedFault,
   fillDraft,
   findDraft,
   readDrafts,
   requireEqualCounts,
   requireNobodyCopies,
+  staleDraftFault,
 } from './draft.ts'
 import { createAgain, dropOperatorObjects } from './made-by-hand.ts'
 import { restoreParentNames } from './parent-names.ts'
@@ -84,7 +84,7 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
   const { model, steps } = plan
   const draft = findDraft(plan, drafts)
   if (!draft && steps.some(({ kind }) => kind === 'rebuild'))
-    throw draftOutdatedFault('The table has changed since its draft was begun.')
+    throw staleDraftFault('The table has changed since its draft was begun.')
   for (const step of steps) {
     if (step.kind === 'triggers') continue
     if (step.kind === 'links') {

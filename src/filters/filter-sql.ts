@@ -1,6 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbiddenFailure } from '../model/access.ts'
-import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
+import {
+  type Field,
+  type Inverse,
+  isText,
+  isUniqueField,
+  linkTable,
+  type Model,
+  type Models,
+  tableName,
+} from '../model/model.ts'
 import { isInverseRelation, targetModel } from '../requests/field-paths.ts'
 import type { Comparison, Filter, Query, RelatedFilter, Relation } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
@@ -123,12 +132,12 @@ function lookupContext(
 }
 
 /** Up to so many related records of a record are looked up without a check for an abort in between. */
-const FEW = 1000
+const MAX_UNCHECKED_LOOKUPS = 1000
 
 /** Records that lead to at least so many others. No more than these are looked up. */
 function hasAtLeast(number: number, filter: RelatedFilter, model: Model, context: FilterContext): Condition {
   if (number <= 0) return ALWAYS
-  const isBounded = !filter.matching && number <= FEW
+  const isBounded = !filter.matching && number <= MAX_UNCHECKED_LOOKUPS
   const { column, related } = followRelation(filter, model, isBounded ? { ...context, isSearch: false } : context)
   return isAmong(column, related, context, number === 1 ? undefined : sql`LIMIT 1 OFFSET ${number - 1}`)
 }
@@ -226,7 +235,7 @@ export function filterParts(filter: Filter | undefined, { ownOnly = false } = {}
 }
 
 /** Whether a filter asks for records that refer to another one. */
-export const looksAtReferring = (filter: Filter) =>
+export const usesInverse = (filter: Filter) =>
   filterParts(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
 
 /** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
@@ -268,7 +277,5 @@ function compare({ field, operator, values }: Comparison, model: Model, dialect:
     values.map((value) => encodeComparable(field, value)),
   )
   // Equal texts have equal keys, and the index has these.
-  return indexedTexts(model).has(field.name) && !isUnique(field, model) ? all([byOrder(), exactly]) : exactly
+  return indexedTexts(model).has(field.name) && !isUniqueField(model, field.name) ? all([byOrder(), exactly]) : exactly
 }
-
-const isUnique = ({ name }: Field, { unique }: Model) => unique.some(([only, ...more]) => only === name && !more[0])

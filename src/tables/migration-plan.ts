@@ -13,7 +13,7 @@ import { hasSameTrigger, modelTriggers, readOwnTriggers, unservedTriggers } from
 import { verifyPlan } from './verify.ts'
 
 /** The result of comparing the models with the tables. */
-export interface Overview {
+export interface MigrationPlan {
   plans: TablePlan[]
   unserved: Unserved[]
   /** whether `dossier_tables` has the shape of every model */
@@ -40,11 +40,11 @@ export interface Preparation {
 }
 
 /** Plans and verifies all changes, and makes none. */
-export async function createOverview(
+export async function createMigrationPlan(
   db: Database,
   models: Model[],
   preparation: Preparation = { drafted: [], built: [] },
-): Promise<Overview> {
+): Promise<MigrationPlan> {
   const dialect = db.dialect.tables
   const triggers = await readOwnTriggers(db)
   const plans = await planTables(db, models, triggers, preparation)
@@ -145,17 +145,17 @@ export async function areShapesKnown(db: Database, models: Model[]): Promise<boo
 }
 
 /** Throws `Refused` if a plan has refusals. */
-export function throwIfRefused({ plans }: Pick<Overview, 'plans'>): void {
+export function throwIfRefused({ plans }: Pick<MigrationPlan, 'plans'>): void {
   const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
   if (reasons.length > 0) throw new Refused(reasons)
 }
 
 /** Whether nothing has to be changed and nothing is refused. */
-export const isUpToDate = ({ plans, unserved, areShapesKnown, obsolete }: Overview) =>
+export const isUpToDate = ({ plans, unserved, areShapesKnown, obsolete }: MigrationPlan) =>
   areShapesKnown &&
   obsolete.length === 0 &&
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 
 /** Entry point as a job: a job's third argument is a progress callback. */
-export const planOverview = (db: Database, models: Model[]) => createOverview(db, models)
+export const planMigrationJob = (db: Database, models: Model[]) => createMigrationPlan(db, models)

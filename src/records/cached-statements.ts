@@ -1,7 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
-import type { Reach } from '../../filters/reach.ts'
-import { Memo } from '../../lib/memo.ts'
-import type { Statement } from '../../storage/storage.ts'
+import type { Reach } from '../filters/reach.ts'
+import { Memo } from '../lib/memo.ts'
+import type { Statement } from '../storage/storage.ts'
 
 /** Compiled statements that are kept; the clients of a model use a handful. */
 const MAX_STATEMENTS = 200
@@ -25,6 +25,11 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
   return sql<never>`${new Placeholder(fill)}`
 }
 
+/** The id of the record that a statement is about. */
+export const ID = placeholder<{ id: number }>(({ id }) => id)
+/** What the reach of a statement binds. */
+export const REACH = reachValues<{ reach: Reach }>(({ reach }) => reach)
+
 /**
  * Compiles the statement of each key once, because building SQL costs more than running it. All parameters are
  * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an actual
@@ -36,7 +41,7 @@ export function createStatementCache<Given>(finish = (statement: Statement): Sta
     const { sql: text, parameters } = build().compile()
     const holes = parameters.map((parameter) => {
       if (parameter instanceof Placeholder) return parameter
-      throw new Error(`A remembered statement binds a value: ${text}`)
+      throw new Error(`A cached statement binds a value: ${text}`)
     })
     return { statement: finish({ sql: text, parameters }), holes }
   }

@@ -15,14 +15,14 @@ import { isLinksChange } from './links.ts'
  * Finds out whether a change that was refused for another reason would have been within reach. If not, that is all that the
  * user is told: other reasons may be about records that they do not see.
  */
-export function createRefusedReachCheck(context: RecordsContext, model: Model) {
+export function createOutcomeReachCheck(context: RecordsContext, model: Model) {
   const { storage, access, findSeconds } = context
   const unrestricted = unrestrictedModel(model)
   const decode = createRowDecoder(unrestricted)
   const computed = createComputer(storage, unrestricted)
   const shown = visibleFields(unrestricted).map(({ name }) => name)
 
-  return async function isWithinReach(reach: Reach, user: Caller, sent: Row, id?: number): Promise<boolean> {
+  return async function isOutcomeWithinReach(reach: Reach, user: Caller, sent: Row, id?: number): Promise<boolean> {
     if (reach.scope !== 'some') return true
     const before = id === undefined ? newRecord(user) : await current(id)
     const isWritten = ([name, value]: [string, unknown]) =>

@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
-import { Failure, unavailableFailure } from '../errors.ts'
-import { writeOrExplain } from '../people/write-or-explain.ts'
-import { type Database, isFault, type Row, type Step, type Storage, type WriteStorage } from '../storage/storage.ts'
+import { Failure } from '../errors.ts'
+import { type Database, isFault, type Row, type Step, type WriteStorage } from '../storage/storage.ts'
+import { writeOrExplain } from '../storage/write-or-explain.ts'
 
-const FILES = 'dossier_model_files'
+export const FILES = 'dossier_model_files'
 /** Earlier files that are kept of each model. */
 const MAX_EARLIER = 50
 
@@ -118,59 +116,7 @@ export async function keepEarlier(storage: WriteStorage, model: string, text: st
 }
 
 /** The draft of a user has done its work when the model is saved; that of somebody else stays. */
-const clearDraft = (model: string, by: string): Step => ({
+export const clearDraft = (model: string, by: string): Step => ({
   sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft' AND author = ?`,
   parameters: [model, by],
 })
-
-/** How long a save may hold the folder: one that takes longer has died. */
-const LOCK_MS = 60_000
-const LOCK_TRIES = 20
-const LOCK_PAUSE_MS = 250
-/** Stands for the whole folder, where others have the name of a model. */
-const FOLDER = ''
-
-/**
- * Saves a model while no other node writes to a models folder: it may be the same one. `writing` is the
- * storage through which the end of the lock is written; it may add the request's idempotency key to that unit.
- */
-export async function saveLocked<Result>(
-  storage: WriteStorage,
-  { model, by, writing }: { model: string; by: string; writing: Pick<Storage, 'write'> },
-  save: () => Promise<Result>,
-): Promise<Result> {
-  const lock = randomUUID()
-  const unlock: Step = {
-    sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND content = ? RETURNING id`,
-    parameters: [FOLDER, lock],
-  }
-  await takeLock(storage, lock, by)
-  try {
-    const result = await save()
-    await writing.write({ steps: [clearDraft(model, by), unlock] })
-    return result
-  } catch (error) {
-    await storage.write({ steps: [unlock] })
-    throw error
-  }
-}
-
-/** Waits for the lock. A lock whose holder has died expires after `LOCK_MS`. */
-async function takeLock(storage: WriteStorage, lock: string, by: string, tries = LOCK_TRIES): Promise<void> {
-  const now = Date.now()
-  const steps: Step[] = [
-    { sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND at < ?`, parameters: [FOLDER, now - LOCK_MS] },
-    {
-      sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'lock', ?, ?, ?)`,
-      parameters: [FOLDER, lock, by, now],
-    },
-  ]
-  try {
-    await storage.write({ steps })
-  } catch (error) {
-    if (!isFault(error, 'taken')) throw error
-    if (tries === 1) throw unavailableFailure('Somebody else is saving a model right now. Try again.', 5)
-    await setTimeout(LOCK_PAUSE_MS)
-    await takeLock(storage, lock, by, tries - 1)
-  }
-}

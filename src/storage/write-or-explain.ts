@@ -1,4 +1,4 @@
-import { isFault, type Row } from '../storage/storage.ts'
+import { isFault, type Row } from './storage.ts'
 
 /** Runs a write; if a `must` step found no row, throws the error that `explain` returns. */
 export async function writeOrExplain(

@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from 'kysely'
+import { comparisonKey } from '../../filters/filter-sql.ts'
 import { type Reach, withReachByIndex } from '../../filters/reach.ts'
-import { comparisonKey } from '../../filters/where.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Database, SqlValue } from '../../storage/storage.ts'
 import { columnType } from '../../tables/columns.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const OLD_MS = 86_400_000
 
 /** Removes the files of imports whose process was killed. */
-export async function clearLeftovers(folder: string, now = Date.now()): Promise<void> {
+export async function removeAbandonedImports(folder: string, now = Date.now()): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
     const file = join(folder, name)
