@@ -108,4 +108,4 @@ async function auditFailures<Result>(
   }
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['session', 'security', 'cors'] })
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'session', 'security', 'cors'] })

@@ -31,10 +31,10 @@ interface Filling {
 /** Fills an empty service with users and records, over HTTP as any client would. */
 export async function fillDemo({ url, admin, password, size, now, onProgress }: Filling): Promise<void> {
   const data = demoData(size, now)
-  const root = await loggedIn(url, admin.username, admin.password)
+  const root = await logIn(url, admin.username, admin.password)
   for (const user of DEMO_USERS) await root.request('PUT', '/ws/users', { data: { ...user, password } })
   const others = new Map<string, Service>()
-  for (const { username } of DEMO_USERS) others.set(username, await loggedIn(url, username, password))
+  for (const { username } of DEMO_USERS) others.set(username, await logIn(url, username, password))
   const bob = others.get('bob') as Service
   let done = 0
   const create = async (service: Service, model: string, records: Record<string, unknown>[]) => {
@@ -70,7 +70,7 @@ async function change(hanna: Service, root: Service): Promise<void> {
   for (const one of leave.data) await hanna.model('hr.Leave').update(one, { state: 'granted' })
 }
 
-async function loggedIn(url: string, username: string, password: string): Promise<Service> {
+async function logIn(url: string, username: string, password: string): Promise<Service> {
   const service: Service = new Dossier(url)
   await service.login(username, password)
   return service

@@ -4,20 +4,20 @@ import { useEffect } from 'preact/hooks'
 import { isReachable, request } from './basics/api.ts'
 import { followChanges } from './basics/feed.ts'
 import { html } from './basics/html.ts'
-import { hasSessionEnded, loggedOut, person } from './basics/session.ts'
+import { handleLogout, hasSessionEnded, person } from './basics/session.ts'
 import { useKeys } from './basics/use-keys.ts'
 import { say } from './language/say.ts'
 import { Palette } from './palette/palette.ts'
 import { trail } from './parts/heading.ts'
 import { icon } from './parts/icon.ts'
-import { bringTheRest, later } from './parts/later.ts'
+import { lazy, preloadLazyParts } from './parts/lazy.ts'
 import { Notices, notifyError } from './parts/notices.ts'
-import { undoLastChange } from './parts/take-back.ts'
+import { undoLastChange } from './parts/undo-last-change.ts'
 import { Login } from './places/login.ts'
 import { Place } from './places/place.ts'
 import { Rail } from './rail.ts'
 
-const Keys = later(async () => (await import('./palette/keys-help.ts')).Keys)
+const Keys = lazy(async () => (await import('./palette/keys-help.ts')).Keys)
 
 /** The frame around every place: navigation, the line above, and dialogs on top. */
 export function Shell() {
@@ -35,12 +35,12 @@ function Inside() {
   }
   useEffect(() => {
     followChanges()
-    bringTheRest()
+    preloadLazyParts()
   }, [])
   useKeys(
     { keys: 'Ctrl+K', does: say('go to anything'), press: open('palette') },
     { keys: '?', does: say('show these keys'), press: open('keys') },
-    { keys: 'Ctrl+Z', does: say('take back the last change of this window'), press: undoLastChange },
+    { keys: 'Ctrl+Z', does: say('undo the last change of this window'), press: undoLastChange },
   )
   return html.div(
     { class: 'shell' },
@@ -82,7 +82,7 @@ function toMain(event: Event): void {
 async function logOut(): Promise<void> {
   try {
     await request('GET', '/logout')
-    loggedOut()
+    handleLogout()
   } catch (error) {
     notifyError(error)
   }

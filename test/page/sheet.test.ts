@@ -27,7 +27,7 @@ if (browser) {
       for (const key of keys) await page.keyboard.press(key)
     }
 
-  t.test('a cell is edited where it is, and taken back', async (t) => {
+  t.test('a cell is edited where it is, and undone', async (t) => {
     const { page, complaints, press } = await open(t, '#/m/shop.Person')
     await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
     await page.getByRole('grid').focus()
@@ -53,19 +53,19 @@ if (browser) {
     await press('Escape')
     t.match(await read(2), { age: 19, version: 0 }, 'Esc leaves it')
     await press('Control+z')
-    await page.getByText('Taken back: Ada.').waitFor()
+    await page.getByText('Undone: Ada.').waitFor()
     await until(async () => (await read(1)).age === 18)
     await press('Control+z')
     await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
     await press('Control+z')
-    await page.getByText('There is nothing to take back.').waitFor()
+    await page.getByText('There is nothing to undo.').waitFor()
     t.strictSame(
       complaints.filter((one) => !one.includes('422')),
       [],
     )
   })
 
-  t.test('dates and choices are typed too, and forms are taken back', async (t) => {
+  t.test('dates and choices are typed too, and forms are undone', async (t) => {
     const { page, press } = await open(t, '#/m/shop.Person?fields=name,born,level,active')
     await page.getByRole('link', { name: 'Person 20', exact: true }).waitFor()
     await page.locator('#cell-19-1').click()
@@ -93,7 +93,7 @@ if (browser) {
     await page.getByText('By a form is saved.').waitFor()
     await page.locator('body').click({ position: { x: 2, y: 2 } })
     await press('Control+z')
-    await page.getByText('Taken back: By a form.').waitFor()
+    await page.getByText('Undone: By a form.').waitFor()
     t.match(await read(21), { name: 'Person 21', version: 2 })
     t.match(await read(20), { level: 'lead' }, 'what was changed before stays')
   })
@@ -196,12 +196,12 @@ if (browser) {
     await until(async () => (await read(13)).age === 41)
     t.match(await read(12), { age: 40, company: 1, level: 'lead', active: true })
     t.match(await read(13), { age: 41, company: 2, level: 'junior', active: false })
-    // The record may be written before the page has the answer, and until then there is nothing to take back.
+    // The record may be written before the page has the answer, and until then there is nothing to undo.
     await until(async () => {
       await press('Control+z')
       return (await read(13)).age === 30
     })
-    t.match(await read(12), { age: 29, company: 12 }, 'all of it is taken back')
+    t.match(await read(12), { age: 29, company: 12 }, 'all of it is undone')
     await paste('#cell-11-1', 'many\tNobody Ltd.')
     const dialog = page.getByRole('dialog', { name: 'Paste' })
     await dialog.getByText('names no record').waitFor()

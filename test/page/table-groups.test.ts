@@ -3,7 +3,7 @@ import { calendarDays } from '../../src/page/logic/calendar-days.ts'
 import { filtersIn, serviceQuery, withoutTable } from '../../src/page/logic/filters.ts'
 import type { Field, Model } from '../../src/page/logic/model.ts'
 import {
-  columnFigures,
+  columnAggregates,
   footIn,
   footQuery,
   groupKey,
@@ -70,7 +70,7 @@ t.test('what the service is asked for', async (t) => {
   t.strictSame(summedColumns(FIELDS), ['pay'])
   t.equal(footQuery(filters, { pay: 'sum', hired: 'max', name: 'count' }).get('values'), 'sum(pay),max(hired),count')
   t.strictSame(
-    FIELDS.map(columnFigures).map(({ length }) => length),
+    FIELDS.map(columnAggregates).map(({ length }) => length),
     [5, 0, 5, 2, 2, 0, 0],
   )
 })

@@ -30,7 +30,7 @@ interface Stored extends Draft {
 }
 
 /** Increases when a draft was stored or deleted, here or in another window. */
-export const draftsRound = signal(0)
+export const draftsRevision = signal(0)
 
 /** Where a draft of a new record is kept: by what its address says, so that two orders have different new lines. */
 export const newDraftId = (asked = '') => (asked === '' ? 'new' : `new?${asked}`)
@@ -39,7 +39,7 @@ const prefix = () => `${KEPT}draft/${person.value?.username}/`
 const draftKey = (model: string, id: string) => `${prefix()}${model}/${id}`
 
 addEventListener('storage', ({ key }) => {
-  if (key === null || key.startsWith(KEPT)) draftsRound.value++
+  if (key === null || key.startsWith(KEPT)) draftsRevision.value++
 })
 
 export function loadDraft(model: string, id: string): Draft | undefined {
@@ -59,7 +59,7 @@ export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft)
       const title = draftTitle({ ...draft, typed: open }, model)
       const stored: Stored = { ...draft, typed: open, title, at: Date.now() }
       localStorage.setItem(draftKey(model.model, id), JSON.stringify(stored))
-      draftsRound.value++
+      draftsRevision.value++
     }
     return true
   } catch {
@@ -71,12 +71,12 @@ export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft)
 
 export function deleteDraft(model: string, id: string): void {
   localStorage.removeItem(draftKey(model, id))
-  draftsRound.value++
+  draftsRevision.value++
 }
 
 /** All drafts of the user, or those of one model; the latest first. */
 export function keptDrafts(model?: string): KeptDraft[] {
-  draftsRound.value
+  draftsRevision.value
   return Object.keys(localStorage)
     .filter((key) => key.startsWith(prefix()))
     .flatMap((key): KeptDraft[] => {

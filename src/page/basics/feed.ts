@@ -21,18 +21,18 @@ const RETRY_MS = 2000
 const GRACE_MS = 4000
 
 const listeners = new Set<(change: Change) => void>()
-const missed = new Set<() => void>()
+const missedListeners = new Set<() => void>()
 const modelsListeners = new Set<() => void>()
 let stream: EventSource | undefined
 let last: string | undefined
 
 /** Calls `listener` for every change that the user may see. Returns a function that unsubscribes. */
-export const onChange = (listener: (change: Change) => void) => added(listeners, listener)
+export const onChange = (listener: (change: Change) => void) => addListener(listeners, listener)
 /** Calls `listener` when changes may have been missed, so any data may be outdated. */
-export const onMissed = (listener: () => void) => added(missed, listener)
-export const onModels = (listener: () => void) => added(modelsListeners, listener)
+export const onMissed = (listener: () => void) => addListener(missedListeners, listener)
+export const onModels = (listener: () => void) => addListener(modelsListeners, listener)
 
-function added<Listener>(to: Set<Listener>, listener: Listener): () => void {
+function addListener<Listener>(to: Set<Listener>, listener: Listener): () => void {
   to.add(listener)
   return () => to.delete(listener)
 }
@@ -42,11 +42,11 @@ function added<Listener>(to: Set<Listener>, listener: Listener): () => void {
  * their stream to leave them to visible ones. When shown again, they resume after the last event.
  */
 export function followChanges(): void {
-  document.addEventListener('visibilitychange', attend)
-  attend()
+  document.addEventListener('visibilitychange', openOrCloseStream)
+  openOrCloseStream()
 }
 
-function attend(): void {
+function openOrCloseStream(): void {
   if (document.visibilityState === 'hidden' || !person.value) {
     stream?.close()
     stream = undefined
@@ -73,7 +73,7 @@ function open(): void {
   opened.onopen = () => {
     isReachable.value = true
     // Data read before the first stream opened may have changed since; a later stream resumes after `last`.
-    if (isFresh) for (const listener of missed) listener()
+    if (isFresh) for (const listener of missedListeners) listener()
     isFresh = false
   }
   opened.onerror = () => {
@@ -98,6 +98,6 @@ async function reopen(): Promise<void> {
     // The user or the roles may be different by now.
     if (by && updateUser({ username: by.username, roles: by.roles })) break
   }
-  attend()
+  openOrCloseStream()
   for (const listener of modelsListeners) listener()
 }

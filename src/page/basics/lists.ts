@@ -2,13 +2,13 @@ import { to, withQuery } from './address.ts'
 
 /** Position in the list of each model, so that a user who comes back from a record finds the list as it was. */
 
-interface Spot {
+interface ListPosition {
   position: number
   active: number
 }
 
 const queries = new Map<string, string>()
-const spots = new Map<string, Spot>()
+const spots = new Map<string, ListPosition>()
 
 export function rememberList(model: string, query: URLSearchParams): void {
   queries.set(model, String(query))
@@ -19,9 +19,9 @@ export const listPath = (model: string) => withQuery(to('m', model), new URLSear
 
 const listKey = (model: string, query: URLSearchParams) => `${model}?${query}`
 
-export function rememberSpot(model: string, query: URLSearchParams, spot: Spot): void {
+export function rememberSpot(model: string, query: URLSearchParams, spot: ListPosition): void {
   spots.set(listKey(model, query), spot)
 }
 
-export const spotIn = (model: string, query: URLSearchParams): Spot =>
+export const spotIn = (model: string, query: URLSearchParams): ListPosition =>
   spots.get(listKey(model, query)) ?? { position: 0, active: 0 }

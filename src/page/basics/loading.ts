@@ -12,12 +12,12 @@ export interface Loaded<Value> {
 /** Loads at first, and again when `inputs` change or a signal changes that `load` reads synchronously. */
 export function useLoaded<Value>(load: (stop: AbortSignal) => Promise<Value>, inputs: unknown[] = []): Loaded<Value> {
   const state = useSignal<{ value?: Value; fault?: Error }>({})
-  const round = useSignal(0)
+  const revision = useSignal(0)
   const now = useRef(load)
   now.current = load
   useEffect(() => {
     const stop = effect(() => {
-      round.value
+      revision.value
       const control = new AbortController()
       now.current(control.signal).then(
         (value) => {
@@ -35,12 +35,12 @@ export function useLoaded<Value>(load: (stop: AbortSignal) => Promise<Value>, in
     }
   }, [JSON.stringify(inputs)])
   useSignalEffect(() => {
-    if (isReachable.value && state.peek().fault instanceof Unreachable) round.value++
+    if (isReachable.value && state.peek().fault instanceof Unreachable) revision.value++
   })
   return {
     ...state.value,
     again() {
-      round.value++
+      revision.value++
     },
   }
 }

@@ -22,16 +22,16 @@ const known = new Map<string, Promise<Model>>()
 let overview: Promise<Overview[]> | undefined
 
 /** Increases when models have changed; reading this signal makes a component or loader run again. */
-export const modelsRound = signal(0)
+export const modelsRevision = signal(0)
 
 onModels(() => {
   known.clear()
   overview = undefined
-  modelsRound.value++
+  modelsRevision.value++
 })
 
 export function modelNamed(name: string): Promise<Model> {
-  modelsRound.value
+  modelsRevision.value
   let model = known.get(name)
   if (!model) {
     model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`).then(withTitles)
@@ -50,7 +50,7 @@ export async function referredModel(field: Field | undefined): Promise<Model | u
 
 /** Loads the models that the user may use, with their totals at that time. */
 export function modelsOverview(): Promise<Overview[]> {
-  modelsRound.value
+  modelsRevision.value
   overview ??= request<Overview>('GET', '/ws/meta/overview').then(
     ({ data }) => data.map((one) => translated(one)),
     (error) => {

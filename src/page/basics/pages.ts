@@ -8,8 +8,8 @@ export interface Pages<Item> extends Loaded<{ items: Item[]; total: number }> {
   more: (() => Promise<void>) | undefined
 }
 
-/** A list, newest first, loaded in portions. A change of `round` loads it again. */
-export function usePages<Item>(path: string, portion: number, round = 0): Pages<Item> {
+/** A list, newest first, loaded in portions. A change of `revision` loads it again. */
+export function usePages<Item>(path: string, portion: number, revision = 0): Pages<Item> {
   const older = useSignal<Item[]>([])
   const cursor = useSignal<string | undefined>(undefined)
   const { value, ...loaded } = useLoaded(async () => {
@@ -20,7 +20,7 @@ export function usePages<Item>(path: string, portion: number, round = 0): Pages<
   }, [path])
   useEffect(() => {
     if (value) loaded.again()
-  }, [round])
+  }, [revision])
   const more = async () => {
     const { data, next } = await request<Item>('GET', `${path}?limit=${portion}&after=${cursor.value}`)
     older.value = [...older.value, ...data]

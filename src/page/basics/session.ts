@@ -48,12 +48,12 @@ export function updateUser(by: Person): boolean {
   return true
 }
 
-export function loggedOut(): void {
+export function handleLogout(): void {
   windows.postMessage('')
   startAnew()
 }
 
-export function loggedIn(by: Person): void {
+export function handleLogin(by: Person): void {
   windows.postMessage(by.username)
   if (updateUser(by)) resume()
 }

@@ -9,7 +9,7 @@ interface Written {
   version: number
 }
 
-/** A change that this window made, to be taken back: one record, or several that were written together. */
+/** A change that this window made, to be undone: one record, or several that were written together. */
 interface UndoableChange {
   model: string
   rows: Written[]
@@ -19,7 +19,7 @@ interface UndoableChange {
   hasOthers?: boolean | undefined
 }
 
-/** How much an undo has taken back. */
+/** How much an undo has undone. */
 export interface UndoResult {
   count: number
   name?: string | undefined
@@ -42,14 +42,14 @@ export function rememberChange(
   for (const { id } of rows) undone.delete(`${model} ${id}`)
 }
 
-/** Takes back the last change of this window, with all that was changed with it. */
+/** Undoes the last change of this window, with all that was changed with it. */
 export async function undoLatest(): Promise<UndoResult> {
   const last = made.pop()
   if (!last) return { count: 0 }
   try {
     return { count: await undoChange(last), name: last.name }
   } catch (error) {
-    // It can still be taken back when the service is there again.
+    // It can still be undone when the service is there again.
     if (error instanceof Unreachable) made.push(last)
     throw error
   }

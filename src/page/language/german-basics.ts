@@ -2,7 +2,7 @@
 export const GERMAN_BASICS: Record<string, string> = {
   'go to anything': 'zu einem beliebigen Ort gehen',
   'show these keys': 'diese Tasten zeigen',
-  'take back the last change of this window': 'die letzte Änderung in diesem Fenster rückgängig machen',
+  'undo the last change of this window': 'die letzte Änderung in diesem Fenster rückgängig machen',
   'To the content': 'Zum Inhalt',
   'The service cannot be reached': 'Der Dienst ist nicht erreichbar',
   'Search everything': 'Alles durchsuchen',

@@ -91,7 +91,7 @@ export const GERMAN_MODELS: Record<string, string> = {
   'Drops the fields that say who has made and changed a record, and when.':
     'Entfernt die Felder, die sagen, wer einen Datensatz wann erstellt und geändert hat.',
   'Without history': 'Ohne Verlauf',
-  'Changes are not kept: nothing can be taken back or brought back.':
+  'Changes are not kept: nothing can be undone or brought back.':
     'Änderungen werden nicht aufbewahrt: Nichts kann rückgängig gemacht oder wiederhergestellt werden.',
   Text: 'Text',
   'Choice of one': 'Auswahl, ein Wert',

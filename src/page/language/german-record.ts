@@ -166,8 +166,8 @@ export const GERMAN_RECORD: Record<string, string> = {
     '{title}: {count} von {total} Gruppen als Liniendiagramm. Die Zahlen stehen in der Tabelle.',
   '{title}: {count} of {total} groups as a pie chart. The numbers are in the table.':
     '{title}: {count} von {total} Gruppen als Kreisdiagramm. Die Zahlen stehen in der Tabelle.',
-  'There is nothing to take back.': 'Es gibt nichts rückgängig zu machen.',
-  '{count} record taken back. | {count} records taken back.':
+  'There is nothing to undo.': 'Es gibt nichts rückgängig zu machen.',
+  '{count} record undone. | {count} records undone.':
     'Änderung an {count} Datensatz rückgängig gemacht. | Änderungen an {count} Datensätzen rückgängig gemacht.',
   'only reads': 'nur Lesen',
   'until {at}': 'bis {at}',

@@ -214,7 +214,7 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'Open it': 'Öffnen',
   '{count} record stands elsewhere in the table now, or is filtered out. | {count} records stand elsewhere in the table now, or are filtered out.':
     '{count} Datensatz steht jetzt an anderer Stelle der Tabelle oder ist ausgefiltert. | {count} Datensätze stehen jetzt an anderer Stelle der Tabelle oder sind ausgefiltert.',
-  'Taken back: {record}.': 'Zurückgenommen: {record}.',
+  'Undone: {record}.': 'Zurückgenommen: {record}.',
   'It was saved together with other records: take it back in its history.':
     'Es wurde mit anderen Datensätzen zusammen gespeichert: Nehmen Sie es in seinem Verlauf zurück.',
 }

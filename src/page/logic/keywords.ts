@@ -202,12 +202,7 @@ export const MODEL_KEYWORDS: Keyword[] = [
     say('Without who and when'),
     say('Drops the fields that say who has made and changed a record, and when.'),
   ),
-  keyword(
-    'history',
-    'no',
-    say('Without history'),
-    say('Changes are not kept: nothing can be taken back or brought back.'),
-  ),
+  keyword('history', 'no', say('Without history'), say('Changes are not kept: nothing can be undone or brought back.')),
 ]
 
 /** The keywords that a field of a kind can have. */

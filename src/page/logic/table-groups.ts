@@ -6,9 +6,9 @@ import { AGGREGATE_WORDS, aggregateQuery, groupField, groupFilter } from './summ
 /** Groups and the foot of a table, as an address says them beside its filters. */
 
 /** Words for the figures that the foot can show of a column. */
-export const FIGURE_WORDS = { count: say('Count'), ...AGGREGATE_WORDS }
-export type Figure = keyof typeof FIGURE_WORDS
-export const FIGURES = Object.keys(FIGURE_WORDS) as Figure[]
+export const AGGREGATE_NAMES = { count: say('Count'), ...AGGREGATE_WORDS }
+export type Aggregate = keyof typeof AGGREGATE_NAMES
+export const AGGREGATES = Object.keys(AGGREGATE_NAMES) as Aggregate[]
 
 /** Values that the service computes at once, beside the count. */
 const MAX_VALUES = 19
@@ -98,18 +98,18 @@ function otherFilters(parameter: string, value: string): [parameter: string, val
 }
 
 /** The figures in the foot, by field. */
-export function footIn(query: URLSearchParams): Record<string, Figure> {
+export function footIn(query: URLSearchParams): Record<string, Aggregate> {
   const parts = (query.get(FOOT) ?? '').split(',').map((part) => part.split(':'))
-  const known = parts.flatMap(([name = '', word]): [string, Figure][] => {
-    const figure = FIGURES.find((one) => one === word)
-    return figure ? [[name, figure]] : []
+  const known = parts.flatMap(([name = '', word]): [string, Aggregate][] => {
+    const aggregate = AGGREGATES.find((one) => one === word)
+    return aggregate ? [[name, aggregate]] : []
   })
   return Object.fromEntries(known)
 }
 
-export function withFoot(query: URLSearchParams, name: string, figure: Figure | undefined): URLSearchParams {
+export function withFoot(query: URLSearchParams, name: string, aggregate: Aggregate | undefined): URLSearchParams {
   const { [name]: _before, ...others } = footIn(query)
-  const foot = figure ? { ...others, [name]: figure } : others
+  const foot = aggregate ? { ...others, [name]: aggregate } : others
   const next = new URLSearchParams(query)
   const text = Object.entries(foot)
     .map(([field, word]) => `${field}:${word}`)
@@ -120,18 +120,19 @@ export function withFoot(query: URLSearchParams, name: string, figure: Figure | 
 }
 
 /** Figures that make sense for a column. */
-export function columnFigures(field: Field): Figure[] {
-  if (isNumeric(field)) return [...FIGURES]
+export function columnAggregates(field: Field): Aggregate[] {
+  if (isNumeric(field)) return [...AGGREGATES]
   return ['date', 'date-time', 'time'].includes(field.format ?? '') ? ['min', 'max'] : []
 }
 
-/** Name of a figure in the answer of the service. */
-export const figureValue = (name: string, figure: Figure) => (figure === 'count' ? 'count' : `${figure}(${name})`)
+/** Name of a aggregate in the answer of the service. */
+export const aggregateColumn = (name: string, aggregate: Aggregate) =>
+  aggregate === 'count' ? 'count' : `${aggregate}(${name})`
 
 /** The query for the foot. */
-export function footQuery(filters: URLSearchParams, foot: Record<string, Figure>): URLSearchParams {
+export function footQuery(filters: URLSearchParams, foot: Record<string, Aggregate>): URLSearchParams {
   const asked = new URLSearchParams([...filters].filter(([name]) => !['sort', 'fields'].includes(name)))
-  const values = Object.entries(foot).map(([name, figure]) => figureValue(name, figure))
+  const values = Object.entries(foot).map(([name, aggregate]) => aggregateColumn(name, aggregate))
   asked.set('values', [...new Set(values)].slice(0, MAX_VALUES + 1).join())
   return asked
 }

@@ -14,7 +14,7 @@ import * as files from '../logic/model-file.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { ModelReport } from '../parts/model-report.ts'
 import { notify } from '../parts/notices.ts'
 import { Editing, filePath, type Kept, type ModelFile, type Plan } from './editing.ts'
@@ -34,7 +34,7 @@ export function ModelEditor({ model }: { model: string }) {
     })
     return { models, file, start: file.schema ?? file.draft?.schema ?? files.newModel(title ?? model) }
   }, [model, title])
-  return shown(loaded, ({ models, file, start }) => h(Form, { key: file.hash, models, file, start, loaded }))
+  return renderLoaded(loaded, ({ models, file, start }) => h(Form, { key: file.hash, models, file, start, loaded }))
 }
 
 const newFile = (model: string): ModelFile => ({ model, file: '', hash: '', schema: null, earlier: [] })

@@ -11,13 +11,13 @@ import { MODEL_NAME } from '../logic/model-file.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { headRow } from '../parts/head-row.ts'
 import { Heading } from '../parts/heading.ts'
-import { later } from '../parts/later.ts'
-import { shown } from '../parts/message.ts'
+import { lazy } from '../parts/lazy.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { TextField } from '../parts/text-field.ts'
 import type { ModelFile } from './editing.ts'
 
-const ModelEditor = later(async () => (await import('./editor.ts')).ModelEditor)
-const FromFile = later(async () => (await import('./from-file.ts')).FromFile)
+const ModelEditor = lazy(async () => (await import('./editor.ts')).ModelEditor)
+const FromFile = lazy(async () => (await import('./from-file.ts')).FromFile)
 
 /** The models and their files, for admins. */
 export function Models() {
@@ -53,7 +53,7 @@ function List() {
         say('New model'),
       ),
     ),
-    shown(loaded, (models) =>
+    renderLoaded(loaded, (models) =>
       html.div(
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Models') },
         html.table(

@@ -13,7 +13,7 @@ export const EmptyPart = (title: string, ...children: ComponentChildren[]) =>
   html.div({ class: 'empty' }, html.h2(null, title), ...children)
 
 /** Renders loaded data; while loading or after an error, a message with a button to retry. */
-export function shown<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.Element): JSX.Element {
+export function renderLoaded<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.Element): JSX.Element {
   if (loaded.value !== undefined) return view(loaded.value)
   if (!loaded.fault) return html.p({ class: 'waiting', role: 'status' }, say('Loading…'))
   return Empty(

@@ -6,7 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { say } from '../language/say.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
-import { shown } from './message.ts'
+import { renderLoaded } from './message.ts'
 
 interface Session {
   id: string
@@ -23,7 +23,7 @@ export function Sessions({ path, isOwn }: { path: string; isOwn: boolean }) {
     await request('DELETE', `${path}/${encodeURIComponent(id)}`)
     loaded.again()
   }
-  return shown(loaded, (sessions) =>
+  return renderLoaded(loaded, (sessions) =>
     sessions.length === 0
       ? html.p({ class: 'hint' }, say('Not logged in anywhere.'))
       : html.ul(

@@ -9,7 +9,7 @@ import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
 import { checkBox } from './check-box.ts'
 import { Copyable } from './curl.ts'
-import { shown } from './message.ts'
+import { renderLoaded } from './message.ts'
 import { notify } from './notices.ts'
 import { TextField } from './text-field.ts'
 
@@ -56,7 +56,7 @@ export function Tokens({ path }: { path: string }) {
   }
   return html.div(
     { class: 'form' },
-    shown(loaded, (tokens) =>
+    renderLoaded(loaded, (tokens) =>
       tokens.length === 0
         ? html.p({ class: 'hint' }, say('None yet.'))
         : html.ul(

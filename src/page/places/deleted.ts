@@ -13,7 +13,7 @@ import { formatCount, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
-import { EmptyPart, shown } from '../parts/message.ts'
+import { EmptyPart, renderLoaded } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { Value } from '../parts/value.ts'
 
@@ -41,7 +41,7 @@ export function Deleted({ model }: { model: Model }) {
     }
   }
   const columns = model.list.flatMap((name) => findField(model, name) ?? []).slice(0, 4)
-  return shown(pages, ({ items, total }) =>
+  return renderLoaded(pages, ({ items, total }) =>
     html.section(
       null,
       h(Heading, {

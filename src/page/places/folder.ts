@@ -2,10 +2,10 @@ import { h } from 'preact'
 import { requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelsRound } from '../basics/models.ts'
+import { modelsRevision } from '../basics/models.ts'
 import { say, sayParts } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { ModelReport, type Report } from '../parts/model-report.ts'
 
 interface ModelsFolder {
@@ -18,10 +18,10 @@ interface ModelsFolder {
 /** Preview of the changes that the files of the models folder would make to the tables. */
 export function Folder({ status, shownFaults }: { status: string; shownFaults: string[] }) {
   const loaded = useLoaded(() => {
-    modelsRound.value
+    modelsRevision.value
     return requestOne<ModelsFolder>('GET', '/ws/state/models')
   }, [status])
-  return shown(loaded, ({ faults, models, unserved, passedOver }) =>
+  return renderLoaded(loaded, ({ faults, models, unserved, passedOver }) =>
     html.div(
       { class: 'form' },
       html.p(

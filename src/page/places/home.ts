@@ -12,11 +12,11 @@ import { formatAge, formatCount, plural } from '../logic/values.ts'
 import { Copyable } from '../parts/curl.ts'
 import { Heading } from '../parts/heading.ts'
 import { icon } from '../parts/icon.ts'
-import { later } from '../parts/later.ts'
-import { Empty, shown } from '../parts/message.ts'
+import { lazy } from '../parts/lazy.ts'
+import { Empty, renderLoaded } from '../parts/message.ts'
 import { tile } from '../parts/tile.ts'
 
-const Happening = later(async () => (await import('./happening.ts')).Happening)
+const Activity = lazy(async () => (await import('./activity.ts')).Activity)
 
 const EXAMPLE = `{
   "title": "Shirt",
@@ -31,7 +31,7 @@ const EXAMPLE = `{
 
 /** The home page: models, recently opened records, unsaved input, and what others do. */
 export function Home() {
-  return shown(useLoaded(modelsOverview), (models) =>
+  return renderLoaded(useLoaded(modelsOverview), (models) =>
     models.length === 0
       ? nothing()
       : html.div(
@@ -48,7 +48,7 @@ export function Home() {
             ),
             recent(models),
           ),
-          html.div({ class: 'stack' }, h(NotSaved, null), h(Happening, null)),
+          html.div({ class: 'stack' }, h(NotSaved, null), h(Activity, null)),
         ),
   )
 }

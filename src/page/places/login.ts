@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { hasErrorCode, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { loggedIn, type Person, person } from '../basics/session.ts'
+import { handleLogin, type Person, person } from '../basics/session.ts'
 import { say } from '../language/say.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { icon } from '../parts/icon.ts'
@@ -48,7 +48,7 @@ function LoginForm() {
     isBusy.value = true
     try {
       const body = { username: username.value, password: password.value }
-      loggedIn(await requestOne<Person>('POST', '/callback', { body, asStranger: true }))
+      handleLogin(await requestOne<Person>('POST', '/callback', { body, asStranger: true }))
     } catch (error) {
       fault.value = (error as Error).message
       if (hasErrorCode(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter ?? 0

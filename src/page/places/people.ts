@@ -12,7 +12,7 @@ import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
 import { headRow } from '../parts/head-row.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { Sessions } from '../parts/sessions.ts'
 import { TextField } from '../parts/text-field.ts'
@@ -59,7 +59,7 @@ export function People() {
         say('Add somebody'),
       ),
     ),
-    shown(loaded, (users) =>
+    renderLoaded(loaded, (users) =>
       html.div(
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Users') },
         html.table(

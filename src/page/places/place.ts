@@ -6,27 +6,27 @@ import { modelNamed, readableModels } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
 import { say } from '../language/say.ts'
 import { Heading } from '../parts/heading.ts'
-import { later } from '../parts/later.ts'
-import { EmptyPart, shown } from '../parts/message.ts'
+import { lazy } from '../parts/lazy.ts'
+import { EmptyPart, renderLoaded } from '../parts/message.ts'
 import { Records } from '../records/records.ts'
 import { Home } from './home.ts'
 
-const Record = later(async () => (await import('../record/record.ts')).Record)
-const RecordBeside = later(async () => (await import('../record/beside.ts')).RecordBeside)
-const Edit = later(async () => (await import('../record/edit.ts')).Edit)
-const New = later(async () => (await import('../record/new.ts')).New)
-const Deleted = later(async () => (await import('./deleted.ts')).Deleted)
-const Summary = later(async () => (await import('./summary.ts')).Summary)
-const Import = later(async () => (await import('./import.ts')).Import)
+const RecordPage = lazy(async () => (await import('../record/record.ts')).RecordPage)
+const RecordBeside = lazy(async () => (await import('../record/beside.ts')).RecordBeside)
+const Edit = lazy(async () => (await import('../record/edit.ts')).Edit)
+const New = lazy(async () => (await import('../record/new.ts')).New)
+const Deleted = lazy(async () => (await import('./deleted.ts')).Deleted)
+const Summary = lazy(async () => (await import('./summary.ts')).Summary)
+const Import = lazy(async () => (await import('./import.ts')).Import)
 
 const PLACES: { [name: string]: ComponentType } = {
-  me: later(async () => (await import('./me.ts')).Me),
-  api: later(async () => (await import('./reference.ts')).Reference),
+  me: lazy(async () => (await import('./me.ts')).Me),
+  api: lazy(async () => (await import('./reference.ts')).Reference),
 }
 const FOR_ADMINS: { [name: string]: ComponentType } = {
-  people: later(async () => (await import('./people.ts')).People),
-  models: later(async () => (await import('../models/models.ts')).Models),
-  state: later(async () => (await import('./state.ts')).State),
+  people: lazy(async () => (await import('./people.ts')).People),
+  models: lazy(async () => (await import('../models/models.ts')).Models),
+  state: lazy(async () => (await import('./state.ts')).State),
 }
 
 /** Renders the place that the address names. */
@@ -53,7 +53,7 @@ interface OfModelProperties {
 function OfModel({ name, steps: [first, second] }: OfModelProperties) {
   const { query } = place.value
   const loaded = useLoaded(() => Promise.all([modelNamed(name), readableModels()]), [name])
-  return shown(loaded, ([model, readable]) => {
+  return renderLoaded(loaded, ([model, readable]) => {
     if (first === 'new' || (first === undefined && !model.allowed.read)) return h(New, { model, query })
     if (first === undefined) return h(Records, { model, query, readable, Beside: RecordBeside })
     if (first === 'import') return h(Import, { model })
@@ -61,6 +61,6 @@ function OfModel({ name, steps: [first, second] }: OfModelProperties) {
     if (first === 'summary') return h(Summary, { model, query })
     return second === 'edit'
       ? h(Edit, { key: first, model, id: first })
-      : h(Record, { key: first, model, id: first, readable })
+      : h(RecordPage, { key: first, model, id: first, readable })
   })
 }

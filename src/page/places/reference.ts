@@ -8,7 +8,7 @@ import { curlFor } from '../logic/curl.ts'
 import { type Document, type Operation, operationsIn } from '../logic/openapi.ts'
 import { Copyable } from '../parts/curl.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 
 /** API reference, built from the OpenAPI document of the service. */
 export function Reference() {
@@ -26,7 +26,7 @@ export function Reference() {
         wanted.value = currentTarget.value
       },
     }),
-    shown(loaded, (operations) => {
+    renderLoaded(loaded, (operations) => {
       const words = wanted.value.trim().toLowerCase().split(/\s+/)
       const found = operations.filter(({ method, path, summary }) =>
         words.every((word) => `${method} ${path} ${summary}`.toLowerCase().includes(word)),

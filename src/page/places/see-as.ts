@@ -7,7 +7,7 @@ import { say, sayParts } from '../language/say.ts'
 import type { Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { headRow } from '../parts/head-row.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 
 /** Shows a model as a user sees it: its first records, with the fields that exist for that user. */
 export function SeeAs({ username }: { username: string }) {
@@ -19,7 +19,7 @@ export function SeeAs({ username }: { username: string }) {
   }, [model.value])
   return html.div(
     { class: 'form' },
-    shown(names, (all) =>
+    renderLoaded(names, (all) =>
       html.label(
         { class: 'name' },
         sayParts('What {username} sees of {model}', {
@@ -37,7 +37,7 @@ export function SeeAs({ username }: { username: string }) {
         }),
       ),
     ),
-    shown(found, (page) =>
+    renderLoaded(found, (page) =>
       page ? seenRows(page.data, page.total as number, username) : html.p({ class: 'hint' }, say('Choose a model.')),
     ),
   )

@@ -6,12 +6,12 @@ import { request, requestOne } from '../basics/api.ts'
 import { formatSettings } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { type Loaded, useLoaded } from '../basics/loading.ts'
-import { modelsRound } from '../basics/models.ts'
+import { modelsRevision } from '../basics/models.ts'
 import { say, sayParts } from '../language/say.ts'
 import { formatAge, formatMoment, formatSize } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { notify } from '../parts/notices.ts'
 import { Folder } from './folder.ts'
 import { LiveMetrics } from './live-metrics.ts'
@@ -42,19 +42,19 @@ const LOOK_MS = 5000
 
 /** Whether the served models match the models folder. */
 function Standing() {
-  const round = useSignal(0)
+  const revision = useSignal(0)
   useEffect(() => {
     const timer = setInterval(() => {
-      round.value++
+      revision.value++
     }, LOOK_MS)
     return () => clearInterval(timer)
   }, [])
   const loaded = useLoaded(() => {
-    modelsRound.value
-    round.value
+    modelsRevision.value
+    revision.value
     return requestOne<Health>('GET', '/health')
   })
-  return shown(loaded, ({ models: { current, since, why = [] } }) =>
+  return renderLoaded(loaded, ({ models: { current, since, why = [] } }) =>
     html.div(
       { class: 'form' },
       current
@@ -91,7 +91,7 @@ function Backups() {
 }
 
 const backupList = (loaded: Loaded<Backup[]>) =>
-  shown(loaded, (backups) =>
+  renderLoaded(loaded, (backups) =>
     backups.length === 0
       ? html.p(
           null,
@@ -115,7 +115,7 @@ const LOGINS = 10
 
 function Logins() {
   const loaded = useLoaded(async () => (await request<User>('GET', '/ws/users')).data)
-  return shown(loaded, (users) =>
+  return renderLoaded(loaded, (users) =>
     html.ul(
       { class: 'plain' },
       users

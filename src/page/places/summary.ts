@@ -29,7 +29,7 @@ import {
 import { AMOUNT, formatCount, formatValue, NOTHING } from '../logic/values.ts'
 import { Referred } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
-import { EmptyPart, shown } from '../parts/message.ts'
+import { EmptyPart, renderLoaded } from '../parts/message.ts'
 import { SummaryChart } from '../parts/summary-chart.ts'
 import { ViewTabs } from '../records/view-tabs.ts'
 
@@ -75,7 +75,7 @@ export function Summary({ model, query }: { model: Model; query: URLSearchParams
     ),
     clashes(filters)
       ? EmptyPart(say('A filter of this table is by a field called group, values or zone, which cannot be used here.'))
-      : shown(loaded, ({ data, total = 0 }) => h(Groups, { model, summary, filters, data, total })),
+      : renderLoaded(loaded, ({ data, total = 0 }) => h(Groups, { model, summary, filters, data, total })),
   )
 }
 

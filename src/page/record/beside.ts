@@ -5,7 +5,7 @@ import { useKeys } from '../basics/use-keys.ts'
 import { say } from '../language/say.ts'
 import type { Model } from '../logic/model.ts'
 import { type IconName, icon } from '../parts/icon.ts'
-import { Record } from './record.ts'
+import { RecordPage } from './record.ts'
 
 interface BesideProperties {
   model: Model
@@ -36,6 +36,6 @@ export function RecordBeside({ model, id, readable, onStep, onClose }: BesidePro
       ),
       button(say('Close'), 'close', onClose),
     ),
-    h(Record, { key: id, model, id: String(id), readable, isBeside: true }),
+    h(RecordPage, { key: id, model, id: String(id), readable, isBeside: true }),
   )
 }

@@ -33,7 +33,7 @@ export function ChildGrid({ inverse, writing }: GridProperties) {
   }, [value])
   useEffect(() => writing.onStaleChild(again), [])
   if (fault) return html.p({ class: 'why' }, fault.message)
-  if (!value || !isEditable(value.model, value.reference)) return null
+  if (!value || !areChildrenEditable(value.model, value.reference)) return null
   return h(Grid, { inverse, writing, ...value })
 }
 
@@ -49,7 +49,7 @@ async function loadTable({ model: name, field }: Inverse, id: number | undefined
   const model = await modelNamed(name)
   const fields = childFields(model, field)
   const about = { model, fields, reference: findField(model, field) }
-  const isRead = id !== undefined && model.allowed.read && isEditable(model, about.reference)
+  const isRead = id !== undefined && model.allowed.read && areChildrenEditable(model, about.reference)
   if (!isRead) return { ...about, rows: [], total: 0 }
   const names = fields.map((one) => one.name).join()
   const query = new URLSearchParams({ [field]: String(id), limit: String(MAX_ROWS), ...(names && { fields: names }) })
@@ -57,7 +57,7 @@ async function loadTable({ model: name, field }: Inverse, id: number | undefined
   return { ...about, rows: data, total }
 }
 
-const isEditable = ({ allowed }: Model, reference: Field | undefined) =>
+const areChildrenEditable = ({ allowed }: Model, reference: Field | undefined) =>
   !reference?.readOnly && !hasLinks(reference ?? {}) && (allowed.create || allowed.update || allowed.delete)
 
 function Grid({ inverse, writing, model, fields, rows, total }: GridProperties & LoadedTable) {

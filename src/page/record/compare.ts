@@ -13,7 +13,7 @@ import { type Field, isStamp, type Model, type Row, shownFields } from '../logic
 import { formatMoment } from '../logic/values.ts'
 import { checkBox } from '../parts/check-box.ts'
 import { Dialog } from '../parts/dialog.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { Value } from '../parts/value.ts'
 import { bringBack, type Entry } from './versions.ts'
@@ -73,7 +73,7 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
     Dialog,
     { title: say('Compare versions'), onClose, wide: true },
     checkBox(say('Only what differs'), isOnlyChanged),
-    shown(loaded, ([one, other]) =>
+    renderLoaded(loaded, ([one, other]) =>
       html.div(
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Both versions') },
         html.table(

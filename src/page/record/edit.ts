@@ -6,11 +6,11 @@ import { recordCrumbs } from '../basics/crumbs.ts'
 import { loadDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelsRound, recordPath } from '../basics/models.ts'
+import { modelsRevision, recordPath } from '../basics/models.ts'
 import { say } from '../language/say.ts'
 import { displayName, type Model, type Row, shownFields } from '../logic/model.ts'
 import { Heading } from '../parts/heading.ts'
-import { Empty, shown } from '../parts/message.ts'
+import { Empty, renderLoaded } from '../parts/message.ts'
 import { Form } from './form.ts'
 
 const AGAIN_MS = 300
@@ -21,7 +21,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
   const loaded = useLoaded(
     async (stop) => {
       // A new version of the model loads the record again, with its current fields.
-      modelsRound.value
+      modelsRevision.value
       try {
         return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
       } catch (error) {
@@ -42,7 +42,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     return () => clearTimeout(timer)
   }, [record, isBehind])
   if (!model.allowed.update) return Empty(say('You may not change {model} records', { model: model.title }))
-  return shown(loaded, (record) =>
+  return renderLoaded(loaded, (record) =>
     html.article(
       { class: 'record' },
       h(Heading, {

@@ -50,6 +50,6 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
       ),
     ),
     wasThere && html.h2(null, say('History')),
-    wasThere && h(History, { model, record: { id: Number(id) } as Row, round: 0 }),
+    wasThere && h(History, { model, record: { id: Number(id) } as Row, revision: 0 }),
   )
 }

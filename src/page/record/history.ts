@@ -9,8 +9,8 @@ import { findField, type Model, type Row } from '../logic/model.ts'
 import { formatAge, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Confirm } from '../parts/dialog.ts'
-import { later } from '../parts/later.ts'
-import { shown } from '../parts/message.ts'
+import { lazy } from '../parts/lazy.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { Difference, Value } from '../parts/value.ts'
 import { bringBack, type Entry } from './versions.ts'
 
@@ -19,10 +19,10 @@ interface HistoryProperties {
   /** current record; only its id if it was deleted */
   record: Row
   /** a new number loads the history again */
-  round: number
+  revision: number
 }
 
-const Compare = later(async () => (await import('./compare.ts')).Compare)
+const Compare = lazy(async () => (await import('./compare.ts')).Compare)
 
 const PORTION = 20
 
@@ -36,11 +36,11 @@ const PHRASES: Record<string, (parts: Phrase) => ComponentChildren> = {
 }
 
 /** History of a record: who did what and when, with a button to restore each version. */
-export function History({ model, record, round }: HistoryProperties) {
-  const pages = usePages<Entry>(recordPath(model.model, record.id, 'history'), PORTION, round)
+export function History({ model, record, revision }: HistoryProperties) {
+  const pages = usePages<Entry>(recordPath(model.model, record.id, 'history'), PORTION, revision)
   const isComparing = useSignal(false)
   const isThere = record.version !== undefined
-  return shown(pages, ({ items }) =>
+  return renderLoaded(pages, ({ items }) =>
     html.div(
       { class: 'history' },
       items.length === 0 && html.p({ class: 'hint' }, say('Nothing is kept of it.')),

@@ -33,7 +33,7 @@ import { Curl } from '../parts/curl.ts'
 import { DeletionEffects } from '../parts/deletion-effects.ts'
 import { Confirm } from '../parts/dialog.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
+import { renderLoaded } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { pill } from '../parts/tile.ts'
 import { Fields } from './fields.ts'
@@ -65,7 +65,7 @@ async function readRecord({ model, id, readable }: RecordProperties, stop: Abort
 }
 
 /** A record with its values, what belongs to it, its history and its actions. */
-export function Record(properties: RecordProperties) {
+export function RecordPage(properties: RecordProperties) {
   const { model, id, isBeside = false } = properties
   const loaded = useLoaded((stop) => readRecord(properties, stop), [model.model, id])
   const latest = useSignal<Change | undefined>(undefined)
@@ -79,7 +79,7 @@ export function Record(properties: RecordProperties) {
     GATHER_MS,
   )
   useKeys(...(isBeside ? [] : [{ keys: 'Esc', does: say('back to the list'), press: () => go(listPath(model.model)) }]))
-  return shown(loaded, (found) =>
+  return renderLoaded(loaded, (found) =>
     found instanceof Error
       ? h(Gone, { model, id, refusal: found, onBack: loaded.again })
       : h(Shown, { key: id, model, record: found, latest: latest.value, isBeside }),
@@ -177,7 +177,7 @@ function changeText({ by, at }: Change): string {
     : say('Changed by {by} at {at}.', { by, at: moment })
 }
 
-const historyOf = (model: Model, record: Row) => ({ model, record, round: record.version })
+const historyOf = (model: Model, record: Row) => ({ model, record, revision: record.version })
 
 /** The value that says how a record stands: the first short list among the columns of its table. */
 function statePill(model: Model, record: Row) {

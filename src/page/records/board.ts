@@ -15,7 +15,7 @@ import { displayName, type Field, findField, type Model, type Row } from '../log
 import { formatCount, formatValue } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 import { dropTarget } from '../parts/drop-target.ts'
-import { EmptyPart, shown } from '../parts/message.ts'
+import { EmptyPart, renderLoaded } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { pill } from '../parts/tile.ts'
 
@@ -80,7 +80,7 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
     }
     loaded.again()
   }
-  return shown(loaded, (board) =>
+  return renderLoaded(loaded, (board) =>
     html.div(
       { class: 'board', role: 'group', 'aria-label': say('By {field}', { field: field.title }), tabIndex: 0 },
       board.map((column, at) =>

@@ -5,7 +5,7 @@ import { copyText, toTsv } from '../logic/clipboard.ts'
 import type { Field } from '../logic/model.ts'
 import type { FormatSettings } from '../logic/values.ts'
 import { notify } from '../parts/notices.ts'
-import type { Grid } from './grid.ts'
+import type { CellCursor } from './cell-cursor.ts'
 import type { Rows } from './rows.ts'
 
 /** Cells that are copied at once. */
@@ -13,7 +13,7 @@ const MAX_CELLS = 100_000
 
 /** The marked range as text for a spreadsheet; undefined if there is too much of it. */
 export function copyRange(
-  { first, last }: Grid['range'],
+  { first, last }: CellCursor['range'],
   rows: Rows,
   columns: Field[],
   formatSettings: FormatSettings,

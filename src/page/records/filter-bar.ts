@@ -17,10 +17,10 @@ import {
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Model, pluralOf } from '../logic/model.ts'
 import { icon } from '../parts/icon.ts'
-import { later } from '../parts/later.ts'
+import { lazy } from '../parts/lazy.ts'
 import { FilterChip } from './filter-chip.ts'
 
-const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
+const FilterDialog = lazy(async () => (await import('./filter-dialog.ts')).FilterDialog)
 
 /** Waits until nothing has been typed for this long. */
 const TYPED_MS = 40

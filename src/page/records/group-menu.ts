@@ -4,9 +4,9 @@ import { say } from '../language/say.ts'
 import type { Field, Model } from '../logic/model.ts'
 import { groupChoices } from '../logic/summary.ts'
 import {
-  columnFigures,
-  FIGURE_WORDS,
-  type Figure,
+  AGGREGATE_NAMES,
+  type Aggregate,
+  columnAggregates,
   footIn,
   tableGroupsIn,
   withFoot,
@@ -56,17 +56,19 @@ export function GroupMenu({ model, query, columns }: GroupMenuProperties) {
     ),
     group === '' &&
       columns
-        .filter((field) => columnFigures(field).length > 0)
+        .filter((field) => columnAggregates(field).length > 0)
         .map((field) => [
           html.label({ key: field.name, for: `foot-${field.name}` }, say('Below {field}', { field: field.title })),
           html.select(
             {
               id: `foot-${field.name}`,
               onChange: ({ currentTarget }) =>
-                show(withFoot(query, field.name, (currentTarget.value || undefined) as Figure | undefined)),
+                show(withFoot(query, field.name, (currentTarget.value || undefined) as Aggregate | undefined)),
             },
             option('', say('nothing'), foot[field.name] ?? ''),
-            columnFigures(field).map((figure) => option(figure, FIGURE_WORDS[figure], foot[field.name] ?? '')),
+            columnAggregates(field).map((aggregate) =>
+              option(aggregate, AGGREGATE_NAMES[aggregate], foot[field.name] ?? ''),
+            ),
           ),
         ]),
   )

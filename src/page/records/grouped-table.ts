@@ -22,7 +22,7 @@ import {
 import { AMOUNT, formatCount, formatValue } from '../logic/values.ts'
 import { Cell, Referred } from '../parts/cell.ts'
 import { alignment, columnHeads } from '../parts/column-heads.ts'
-import { EmptyPart, shown } from '../parts/message.ts'
+import { EmptyPart, renderLoaded } from '../parts/message.ts'
 
 /** Records that are shown of an open group; the table filtered by the group has all of them. */
 const SHOWN = 50
@@ -52,7 +52,7 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
   useReload(model.model, loaded.again)
   if (!field) return EmptyPart(say('This table cannot be grouped in that way.'))
   const summed = summedColumns(columns)
-  return shown(loaded, ({ data, total = 0 }) =>
+  return renderLoaded(loaded, ({ data, total = 0 }) =>
     html.div(
       {
         class: 'grouped',

@@ -14,7 +14,7 @@ import { formatValue, plural } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { headRow } from '../parts/head-row.ts'
 import { notify } from '../parts/notices.ts'
-import type { Spot } from './grid.ts'
+import type { CellPosition } from './cell-cursor.ts'
 import type { Rows } from './rows.ts'
 
 interface PastingProperties {
@@ -22,7 +22,7 @@ interface PastingProperties {
   columns: Field[]
   rows: Rows
   text: string
-  at: Spot
+  at: CellPosition
   /** the record of the first cell: rows may have moved since */
   from: number | undefined
   onClose(): void
@@ -208,7 +208,7 @@ async function writeCells(model: Model, cells: PastedCell[]): Promise<PastedCell
     for (const one of results)
       if ('error' in one)
         failed.push(...(byRow.get(one.row) as PastedCell[]).map((cell) => ({ ...cell, fault: one.error.message })))
-    // A batch is taken back as a whole.
+    // A batch is undone as a whole.
     const written = results.flatMap((one) => ('result' in one ? [one.result as Row] : []))
     if (written.length > 0 && model.history) rememberChange(model.model, written)
   }

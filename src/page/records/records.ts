@@ -17,7 +17,7 @@ import { plural } from '../logic/values.ts'
 import { recordBeside, tableKind, withRecord } from '../logic/views.ts'
 import { Heading } from '../parts/heading.ts'
 import { icon } from '../parts/icon.ts'
-import { later } from '../parts/later.ts'
+import { lazy } from '../parts/lazy.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
@@ -29,10 +29,10 @@ import { Table } from './table.ts'
 import { Tools } from './tools.ts'
 import { ViewTabs } from './view-tabs.ts'
 
-const Grouped = later(async () => (await import('./grouped-table.ts')).GroupedTable)
-const Board = later(async () => (await import('./board.ts')).Board)
-const Calendar = later(async () => (await import('./calendar.ts')).Calendar)
-const BulkActions = later(async () => (await import('./bulk-actions.ts')).BulkActions)
+const Grouped = lazy(async () => (await import('./grouped-table.ts')).GroupedTable)
+const Board = lazy(async () => (await import('./board.ts')).Board)
+const Calendar = lazy(async () => (await import('./calendar.ts')).Calendar)
+const BulkActions = lazy(async () => (await import('./bulk-actions.ts')).BulkActions)
 
 /** How many fields a card shows on a phone, unless columns were chosen. */
 const CARD_FIELDS = 4

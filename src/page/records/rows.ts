@@ -29,7 +29,7 @@ export class Rows {
   readonly total = signal<number | undefined>(undefined)
   readonly fault = signal<Error | undefined>(undefined)
   /** increases with every page that was loaded */
-  readonly round = signal(0)
+  readonly revision = signal(0)
   readonly #model: string
   readonly #query: URLSearchParams
   readonly #pages = new Map<number, Page>()
@@ -136,7 +136,7 @@ export class Rows {
     batch(() => {
       this.total.value = page.total
       this.fault.value = undefined
-      this.round.value++
+      this.revision.value++
     })
   }
 

@@ -9,17 +9,17 @@ import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model, type Row } from '../logic/model.ts'
 import { revealing, rowsInView, scrollHeight } from '../logic/scroll.ts'
 import { tableTemplate } from '../logic/widths.ts'
-import { later } from '../parts/later.ts'
+import { lazy } from '../parts/lazy.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
+import { CellCursor, type CellPosition, isCellEditable } from './cell-cursor.ts'
 import { cellWritesOf } from './cell-writes.ts'
 import { copyRange, useClipboard } from './copying.ts'
 import { nameWhatIsCut } from './cut-text.ts'
-import { Grid, isEditable, type Spot } from './grid.ts'
 import { Head } from './head.ts'
-import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
+import { TableRow } from './table-row.ts'
 import { useMoved } from './use-moved.ts'
 import { useScrolling } from './use-scrolling.ts'
 import { useWidths } from './use-widths.ts'
@@ -38,8 +38,8 @@ interface TableProperties {
   onOpen(row: Row, isWhole: boolean): void
 }
 
-const TableFoot = later(async () => (await import('./foot.ts')).Foot)
-const Pasting = later(async () => (await import('./paste.ts')).Pasting)
+const LazyTableFooter = lazy(async () => (await import('./table-footer.ts')).TableFooter)
+const Pasting = lazy(async () => (await import('./paste.ts')).Pasting)
 
 const ROW = 37
 /** Height of a row on a phone, where it is a card of two lines, and of each further line. */
@@ -52,23 +52,25 @@ const MARGIN = 8
 export function Table(properties: TableProperties) {
   const { model, columns, query, rows, selection, fresh, opened, onOpen } = properties
   const element = useRef<HTMLDivElement>(null)
-  const grid = useMemo(() => new Grid(), [])
+  const cellCursor = useMemo(() => new CellCursor(), [])
   const writes = useMemo(() => cellWritesOf(model), [model])
   useEffect(() => () => writes.leave(), [writes])
-  const pasted = useSignal<{ text: string; at: Spot; from: number | undefined } | undefined>(undefined)
+  const pasted = useSignal<{ text: string; at: CellPosition; from: number | undefined } | undefined>(undefined)
   const rowHeight = isNarrow.value ? cardHeight(columns.length) : ROW
-  const { scroll, view, extent, place, onScroll } = useScrolling({ element, model, query, rows, grid, rowHeight })
+  const { scroll, view, extent, place, onScroll } = useScrolling({ element, model, query, rows, cellCursor, rowHeight })
 
-  const moveTo = ({ row, column }: Spot, isRange = false) => {
-    grid.isChosen = true
+  const moveTo = ({ row, column }: CellPosition, isRange = false) => {
+    cellCursor.isChosen = true
     const bounded = (value: number, end: number) => Math.max(0, Math.min(end - 1, value))
-    grid.move({ row: bounded(row, extent.peek().rows), column: bounded(column, columns.length) }, isRange)
-    place(revealing(grid.cursor.peek().row, scroll.peek(), extent.peek()))
-    const cell = element.current?.querySelector(`#cell-${grid.cursor.peek().row}-${grid.cursor.peek().column}`)
+    cellCursor.move({ row: bounded(row, extent.peek().rows), column: bounded(column, columns.length) }, isRange)
+    place(revealing(cellCursor.cursor.peek().row, scroll.peek(), extent.peek()))
+    const cell = element.current?.querySelector(
+      `#cell-${cellCursor.cursor.peek().row}-${cellCursor.cursor.peek().column}`,
+    )
     cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }
   const moveBy = (down: number, right: number, isRange = false) => {
-    const { row, column } = grid.cursor.peek()
+    const { row, column } = cellCursor.cursor.peek()
     moveTo({ row: row + down, column: column + right }, isRange)
   }
 
@@ -78,10 +80,10 @@ export function Table(properties: TableProperties) {
 
   /** Edits the cell at the cursor; what cannot be edited there is opened. */
   const edit = () => {
-    const { row: index, column } = grid.cursor.peek()
+    const { row: index, column } = cellCursor.cursor.peek()
     const row = rows.at(index)
     if (!row) return
-    if (isEditable(model, columns[column])) grid.editing.value = row
+    if (isCellEditable(model, columns[column])) cellCursor.editing.value = row
     else onOpen(row, false)
   }
   const noteEdited = useMoved({
@@ -95,19 +97,19 @@ export function Table(properties: TableProperties) {
     onOpen: (row) => onOpen(row, false),
   })
   const endEditing = (down: number, right: number) => {
-    const row = grid.editing.peek()
-    if (row) noteEdited(row.id, grid.cursor.peek().row)
-    grid.editing.value = undefined
-    grid.typed = ''
-    grid.ending = undefined
+    const row = cellCursor.editing.peek()
+    if (row) noteEdited(row.id, cellCursor.cursor.peek().row)
+    cellCursor.editing.value = undefined
+    cellCursor.typed = ''
+    cellCursor.ending = undefined
     element.current?.focus({ preventScroll: true })
     if (down !== 0 || right !== 0) moveBy(down, right)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.altKey || event.isComposing) return
     const { shiftKey: isRange } = event
-    const row = rows.at(grid.cursor.peek().row)
-    const field = columns[grid.cursor.peek().column] as Field
+    const row = rows.at(cellCursor.cursor.peek().row)
+    const field = columns[cellCursor.cursor.peek().column] as Field
     const page = Math.max(1, Math.floor(view.peek() / rowHeight) - 1)
     const isControl = event.ctrlKey || event.metaKey
     const steps: Record<string, () => void> = isControl
@@ -123,32 +125,32 @@ export function Table(properties: TableProperties) {
           ArrowLeft: () => moveBy(0, -1, isRange),
           PageDown: () => moveBy(page, 0, isRange),
           PageUp: () => moveBy(-page, 0, isRange),
-          Home: () => moveTo({ row: 0, column: grid.cursor.peek().column }, isRange),
-          End: () => moveTo({ row: extent.peek().rows - 1, column: grid.cursor.peek().column }, isRange),
-          ' ': () => select(grid.cursor.peek().row, event.shiftKey),
+          Home: () => moveTo({ row: 0, column: cellCursor.cursor.peek().column }, isRange),
+          End: () => moveTo({ row: extent.peek().rows - 1, column: cellCursor.cursor.peek().column }, isRange),
+          ' ': () => select(cellCursor.cursor.peek().row, event.shiftKey),
           Enter: edit,
           F2: edit,
           ...(row && writes.stateOf(row, field) && { Escape: () => writes.drop(row, field) }),
         }
-    const typed = isEditable(model, field) && !isControl ? grid.typing(event.key, edit) : undefined
+    const typed = isCellEditable(model, field) && !isControl ? cellCursor.typing(event.key, edit) : undefined
     // While the input is still to come, keys are meant for it.
     const coming: Record<string, () => void> = {
       Enter: () => {
-        grid.ending = [isRange ? -1 : 1, 0]
+        cellCursor.ending = [isRange ? -1 : 1, 0]
       },
       Tab: () => {
-        grid.ending = [0, isRange ? -1 : 1]
+        cellCursor.ending = [0, isRange ? -1 : 1]
       },
       Escape: () => endEditing(0, 0),
     }
-    const step = grid.editing.peek() ? (coming[event.key] ?? typed) : (steps[event.key] ?? typed)
+    const step = cellCursor.editing.peek() ? (coming[event.key] ?? typed) : (steps[event.key] ?? typed)
     if (!step) return
     event.preventDefault()
     step()
   }
 
   const onCopy = (event: ClipboardEvent) => {
-    const text = copyRange(grid.range, rows, columns, formatSettings.peek())
+    const text = copyRange(cellCursor.range, rows, columns, formatSettings.peek())
     if (text === undefined) return
     event.preventDefault()
     event.clipboardData?.setData('text/plain', text)
@@ -157,21 +159,21 @@ export function Table(properties: TableProperties) {
     const text = event.clipboardData?.getData('text/plain')
     if (!text || !model.allowed.update) return
     event.preventDefault()
-    const at = grid.range.first
+    const at = cellCursor.range.first
     pasted.value = { text, at, from: rows.at(at.row)?.id }
   }
 
   useClipboard(element, onCopy, onPaste)
   // The cursor stays with its record, wherever changes of others move it to.
-  useEffect(() => grid.follow(rows))
+  useEffect(() => cellCursor.follow(rows))
 
-  rows.round.value
+  rows.revision.value
   const words = canSearch(model) ? searchWords(query.get(WORDS_PARAMETER) ?? '') : []
   const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
   const { position, bar } = scroll.value
   const visible = Array.from({ length: end - first }, (_, index) => first + index)
   const { widths, isFixed } = useWidths(columns, rows, query)
-  const cursor = grid.cursor.value
+  const cursor = cellCursor.cursor.value
   return html.div(
     {
       ref: element,
@@ -199,13 +201,13 @@ export function Table(properties: TableProperties) {
         },
         visible.map((index) => {
           const row = rows.at(index)
-          return h(Line, {
+          return h(TableRow, {
             key: index,
             index,
             row,
             model,
             columns,
-            grid,
+            cellCursor,
             writes,
             isSelected: selection.rows.value.has(row?.id ?? 0),
             isOpen: row !== undefined && row.id === opened,
@@ -213,9 +215,9 @@ export function Table(properties: TableProperties) {
             isFresh: fresh.has(row?.id ?? 0),
             onSelect: (between: boolean) => select(index, between),
             onPoint: (column: number, isRange: boolean) => {
-              grid.editing.value = undefined
-              grid.isChosen = true
-              grid.move({ row: index, column }, isRange)
+              cellCursor.editing.value = undefined
+              cellCursor.isChosen = true
+              cellCursor.move({ row: index, column }, isRange)
               element.current?.focus({ preventScroll: true })
               if (row && opened !== undefined) onOpen(row, false)
             },
@@ -226,7 +228,7 @@ export function Table(properties: TableProperties) {
         }),
       ),
     ),
-    query.has(FOOT_PARAMETER) && h(TableFoot, { model, columns, query }),
+    query.has(FOOT_PARAMETER) && h(LazyTableFooter, { model, columns, query }),
     pasted.value &&
       h(Pasting, {
         model,

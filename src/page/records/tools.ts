@@ -11,7 +11,7 @@ import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { decimalSign } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { icon } from '../parts/icon.ts'
-import { later } from '../parts/later.ts'
+import { lazy } from '../parts/lazy.ts'
 import { Menu } from '../parts/menu.ts'
 import { MAX_SELECTED } from './selection.ts'
 import { useSortPath } from './use-sort-path.ts'
@@ -28,7 +28,7 @@ interface ToolsProperties extends ShownProperties {
   onSelectAll(): void
 }
 
-const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
+const GroupMenu = lazy(async () => (await import('./group-menu.ts')).GroupMenu)
 
 const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
 

@@ -51,7 +51,7 @@ export function useMoved({ model, rows, writes, isInView, onOpen }: MovedPropert
       run: () => onOpen(row),
     })
   }
-  useEffect(look, [rows.round.value])
+  useEffect(look, [rows.revision.value])
   // The rows may have been loaded again before the answer to the write came.
   writes.onSaved = (row) => {
     const index = places.current.get(row.id)

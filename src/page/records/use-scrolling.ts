@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
 import type { Model } from '../logic/model.ts'
 import { type Extent, moved, rowsInView, type Scroll, settled } from '../logic/scroll.ts'
-import type { Grid } from './grid.ts'
+import type { CellCursor } from './cell-cursor.ts'
 import type { Rows } from './rows.ts'
 
 /** Rows beyond the visible ones that are loaded. */
@@ -18,12 +18,12 @@ interface ScrollingProperties {
   model: Model
   query: URLSearchParams
   rows: Rows
-  grid: Grid
+  cellCursor: CellCursor
   rowHeight: number
 }
 
 /** Where a table is scrolled to, and which rows are loaded for that. */
-export function useScrolling({ element, model, query, rows, grid, rowHeight }: ScrollingProperties) {
+export function useScrolling({ element, model, query, rows, cellCursor, rowHeight }: ScrollingProperties) {
   const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
   const view = useSignal(600)
   // Signals, so that computed values and effects also follow a change to other `rows` or another height.
@@ -70,8 +70,9 @@ export function useScrolling({ element, model, query, rows, grid, rowHeight }: S
   useEffect(() => {
     const asked = new URLSearchParams(query)
     const spot = spotIn(model.model, asked)
-    grid.move({ row: spot.active, column: grid.cursor.peek().column }, false)
-    return () => rememberSpot(model.model, asked, { position: scroll.peek().position, active: grid.cursor.peek().row })
+    cellCursor.move({ row: spot.active, column: cellCursor.cursor.peek().column }, false)
+    return () =>
+      rememberSpot(model.model, asked, { position: scroll.peek().position, active: cellCursor.cursor.peek().row })
   }, [rows])
   useEffect(() => {
     const { position } = spotIn(model.model, query)
@@ -106,8 +107,8 @@ export function useScrolling({ element, model, query, rows, grid, rowHeight }: S
     if (extent.value.rows === 0) return
     const next = settled(now, extent.value)
     if (next.position !== now.position) place(next)
-    const { row, column } = grid.cursor.peek()
-    if (row >= extent.value.rows) grid.move({ row: extent.value.rows - 1, column }, false)
+    const { row, column } = cellCursor.cursor.peek()
+    if (row >= extent.value.rows) cellCursor.move({ row: extent.value.rows - 1, column }, false)
   })
 
   const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {

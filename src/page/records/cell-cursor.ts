@@ -4,13 +4,13 @@ import { inputKind, STRUCTURED_KINDS } from '../logic/raw.ts'
 import type { Rows } from './rows.ts'
 
 /** A cell by its place in the table. */
-export interface Spot {
+export interface CellPosition {
   row: number
   column: number
 }
 
 /** Whether a cell can be edited where it is. */
-export const isEditable = (model: Model, field: Field | undefined) =>
+export const isCellEditable = (model: Model, field: Field | undefined) =>
   field !== undefined &&
   model.allowed.update &&
   !field.readOnly &&
@@ -18,10 +18,10 @@ export const isEditable = (model: Model, field: Field | undefined) =>
   !STRUCTURED_KINDS.includes(inputKind(field))
 
 /** The cursor of a table, the range that is marked, and the cell that is edited. */
-export class Grid {
-  readonly cursor: Signal<Spot> = signal({ row: 0, column: 0 })
+export class CellCursor {
+  readonly cursor: Signal<CellPosition> = signal({ row: 0, column: 0 })
   /** other corner of the marked range */
-  readonly anchor: Signal<Spot | undefined> = signal(undefined)
+  readonly anchor: Signal<CellPosition | undefined> = signal(undefined)
   /**
    * the record whose cell is edited, as it was when that began: what others change meanwhile, and where the record moves to
    * in the table, changes neither the value that was seen nor the record that is written
@@ -39,7 +39,7 @@ export class Grid {
   #held: { row: number; id: number | undefined } | undefined
 
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
-  move(to: Spot, isRange: boolean): void {
+  move(to: CellPosition, isRange: boolean): void {
     this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
     const { row, column } = this.cursor.peek()
     // Another object would render all rows again.
@@ -72,7 +72,7 @@ export class Grid {
   }
 
   /** The marked range, or the cell at the cursor. */
-  get range(): { first: Spot; last: Spot } {
+  get range(): { first: CellPosition; last: CellPosition } {
     const { value: cursor } = this.cursor
     const { value: anchor = cursor } = this.anchor
     return {

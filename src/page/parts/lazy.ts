@@ -7,7 +7,7 @@ import { Empty } from './message.ts'
 const coming: (() => Promise<unknown>)[] = []
 
 /** A component that the first visit does not need: loaded when it is first rendered, or when the page is idle. */
-export function later<Properties extends object>(
+export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,
 ): ComponentType<Properties> {
   let known: ComponentType<Properties> | undefined
@@ -25,7 +25,7 @@ export function later<Properties extends object>(
 }
 
 /** Preloads the components that may be needed next. */
-export function bringTheRest(): void {
+export function preloadLazyParts(): void {
   const next = () => {
     const load = coming.shift()
     // After a failure preloading stops; the component is loaded again when it is rendered.

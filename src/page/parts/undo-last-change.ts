@@ -3,16 +3,16 @@ import { say } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 import { notify, notifyError } from './notices.ts'
 
-/** Takes back the last change of this window, and tells it. */
+/** Undoes the last change of this window, and tells it. */
 export function undoLastChange(): void {
   undoLatest()
     .then(({ count, name }) =>
       notify(
         count === 0
-          ? say('There is nothing to take back.')
+          ? say('There is nothing to undo.')
           : name !== undefined
-            ? say('Taken back: {record}.', { record: name })
-            : plural(count, '{count} record taken back.', '{count} records taken back.'),
+            ? say('Undone: {record}.', { record: name })
+            : plural(count, '{count} record undone.', '{count} records undone.'),
       ),
     )
     .catch(notifyError)

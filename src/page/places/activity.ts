@@ -30,13 +30,13 @@ interface ActivityGroup {
 }
 
 /** The latest changes, by everybody. */
-export function Happening() {
-  const { value: groups = [], again } = useLoaded(lately)
+export function Activity() {
+  const { value: groups = [], again } = useLoaded(loadActivity)
   useChanges(() => true, again)
   if (groups.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'happening' },
-    html.h2({ id: 'happening' }, say('Happening now')),
+    html.h2({ id: 'happening' }, say('Activity now')),
     html.ol(
       { class: 'timeline' },
       groups.map((group) => html.li({ key: group.changes[0]?.change }, h(GroupLine, { group }))),
@@ -45,7 +45,7 @@ export function Happening() {
 }
 
 /** The last changes that the user may see, the newest first. */
-async function lately(signal: AbortSignal): Promise<ActivityGroup[]> {
+async function loadActivity(signal: AbortSignal): Promise<ActivityGroup[]> {
   const { next } = await request('GET', '/ws/changes?since=now', { signal })
   const since = Math.max(0, Number(next) - LOOKED)
   const { data } = await request<Change>('GET', `/ws/changes?since=${since}&limit=${LOOKED}`, { signal })

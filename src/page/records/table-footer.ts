@@ -6,17 +6,17 @@ import { recordPath } from '../basics/models.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { serviceQuery } from '../logic/filters.ts'
 import { type Field, isNumeric, type Model } from '../logic/model.ts'
-import { FIGURE_WORDS, figureValue, footIn, footQuery } from '../logic/table-groups.ts'
+import { AGGREGATE_NAMES, aggregateColumn, footIn, footQuery } from '../logic/table-groups.ts'
 import { formatValue } from '../logic/values.ts'
 
-interface FootProperties {
+interface TableFooterProperties {
   model: Model
   columns: Field[]
   query: URLSearchParams
 }
 
 /** The last line of a table: sums and the like of all records that it shows, where they were asked for. */
-export function Foot({ model, columns, query }: FootProperties) {
+export function TableFooter({ model, columns, query }: TableFooterProperties) {
   const foot = footIn(query)
   const asked = String(footQuery(serviceQuery(query, model, zone.value), foot))
   const { value, fault, again } = useLoaded(
@@ -31,15 +31,15 @@ export function Foot({ model, columns, query }: FootProperties) {
       { class: 'row', role: 'row' },
       html.div({ role: 'gridcell', class: 'pick' }),
       columns.map((field) => {
-        const figure = foot[field.name]
-        const found = figure && figures?.[figureValue(field.name, figure)]
+        const aggregate = foot[field.name]
+        const found = aggregate && figures?.[aggregateColumn(field.name, aggregate)]
         // A count of dates is a number.
-        const text = figure === 'count' ? String(found) : formatValue(field, found, formatSettings.value)
+        const text = aggregate === 'count' ? String(found) : formatValue(field, found, formatSettings.value)
         return html.div(
           { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
-          figure && html.span({ class: 'label', 'aria-hidden': true }, field.title),
-          figure && html.span({ class: 'hint' }, FIGURE_WORDS[figure]),
-          figure &&
+          aggregate && html.span({ class: 'label', 'aria-hidden': true }, field.title),
+          aggregate && html.span({ class: 'hint' }, AGGREGATE_NAMES[aggregate]),
+          aggregate &&
             (fault ? html.span({ class: 'why', title: fault.message }, '!') : html.span(null, figures ? text : '…')),
         )
       }),

@@ -4,20 +4,20 @@ import { classes, html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 import { displayName, type Field, isNumeric, type Model, type Row } from '../logic/model.ts'
 import { Cell } from '../parts/cell.ts'
-import { later } from '../parts/later.ts'
+import { lazy } from '../parts/lazy.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { isWide } from '../parts/wide.ts'
+import type { CellCursor } from './cell-cursor.ts'
 import type { CellWrites } from './cell-writes.ts'
-import type { Grid } from './grid.ts'
 
-const CellEditor = later(async () => (await import('./cell-editor.ts')).CellEditor)
+const CellEditor = lazy(async () => (await import('./cell-editor.ts')).CellEditor)
 
-interface LineProperties {
+interface TableRowProperties {
   index: number
   row: Row | undefined
   model: Model
   columns: Field[]
-  grid: Grid
+  cellCursor: CellCursor
   writes: CellWrites
   isSelected: boolean
   /** whether the record is shown beside the table */
@@ -34,9 +34,9 @@ interface LineProperties {
 }
 
 /** A row of the table, shown as a card on a phone, where a tap anywhere opens the record. */
-export function Line(properties: LineProperties) {
-  const { index, row, model, columns, grid, isSelected, isOpen, isFresh, onSelect, onOpen } = properties
-  const isActive = grid.cursor.value.row === index
+export function TableRow(properties: TableRowProperties) {
+  const { index, row, model, columns, cellCursor, isSelected, isOpen, isFresh, onSelect, onOpen } = properties
+  const isActive = cellCursor.cursor.value.row === index
   return html.div(
     {
       id: `row-${index}`,
@@ -77,13 +77,13 @@ export function Line(properties: LineProperties) {
 /** Records are selected to be changed or deleted: a user who may do neither cannot select them. */
 const canSelect = ({ allowed }: Model) => allowed.update || allowed.delete
 
-function lineCell(properties: LineProperties, column: number) {
-  const { index, row, columns, grid, writes, onPoint, onEdit, onEdited } = properties
+function lineCell(properties: TableRowProperties, column: number) {
+  const { index, row, columns, cellCursor, writes, onPoint, onEdit, onEdited } = properties
   const field = columns[column] as Field
-  const { row: at, column: place } = grid.cursor.value
+  const { row: at, column: place } = cellCursor.cursor.value
   const isCurrent = at === index && place === column
   // The record may have moved to another row since its cell is edited.
-  const edited = grid.editing.value
+  const edited = cellCursor.editing.value
   const isEdited = edited !== undefined && edited.id === row?.id && place === column
   const state = row && writes.stateOf(row, field)
   const isLink = ({ target }: Event) => (target as Element).closest('a') !== null
@@ -97,7 +97,7 @@ function lineCell(properties: LineProperties, column: number) {
         'cell',
         isNumeric(field) && 'number',
         isCurrent && 'current',
-        grid.isMarked(index, column) && 'chosen',
+        cellCursor.isMarked(index, column) && 'chosen',
         isEdited && 'editing',
         state && (state.fault === undefined ? 'saving' : 'wrong'),
       ),
@@ -116,8 +116,8 @@ function lineCell(properties: LineProperties, column: number) {
     html.span({ class: 'label', 'aria-hidden': true }, field.title),
     isEdited
       ? h(CellEditor, {
-          typed: () => grid.typed,
-          ending: () => grid.ending,
+          typed: () => cellCursor.typed,
+          ending: () => cellCursor.ending,
           key: edited.id,
           row: edited,
           field,
@@ -129,7 +129,7 @@ function lineCell(properties: LineProperties, column: number) {
   )
 }
 
-function cellValue({ model, columns, words }: LineProperties, row: Row, column: number) {
+function cellValue({ model, columns, words }: TableRowProperties, row: Row, column: number) {
   const field = columns[column] as Field
   return h(Cell, {
     field,
@@ -141,7 +141,7 @@ function cellValue({ model, columns, words }: LineProperties, row: Row, column: 
 }
 
 /** The first cell leads to the record: beside the table, or where there is little room on a page of its own. */
-function nameLink(properties: LineProperties, row: Row) {
+function nameLink(properties: TableRowProperties, row: Row) {
   const { model, onPoint, onOpen } = properties
   return html.a(
     {
