@@ -173,7 +173,7 @@ t.test('messages of the service', async (t) => {
 })
 
 /** Where the service says what a change of a model does. */
-const PLANS = ['plan', 'plan-rebuild', 'links', 'verify', 'overview'].map((name) => `src/tables/${name}.ts`)
+const PLANS = ['plan', 'plan-rebuild', 'links', 'verify', 'migration-plan'].map((name) => `src/tables/${name}.ts`)
 
 t.test('what a change of a model does is translated', async (t) => {
   const patterns = messagePatterns(GERMAN_TABLE.messages)

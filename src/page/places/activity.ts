@@ -36,7 +36,7 @@ export function Activity() {
   if (groups.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'happening' },
-    html.h2({ id: 'happening' }, say('Activity now')),
+    html.h2({ id: 'happening' }, say('Happening now')),
     html.ol(
       { class: 'timeline' },
       groups.map((group) => html.li({ key: group.changes[0]?.change }, h(GroupLine, { group }))),
