@@ -10,6 +10,7 @@ import {
   openEvenUnfinished,
   openStorage,
   requireDatabase,
+  requireStopped,
 } from '../storage/open.ts'
 import { type Database, DatabaseError, defineJob, type Row, type Storage } from '../storage/storage.ts'
 import {
@@ -51,6 +52,7 @@ export const moveCommand: Command = async (context) => {
   const config = loadConfig(context.env, true)
   const to = parseLocation(values.to, config, context)
   requireDatabase(config)
+  await requireStopped(config)
   const models = await loadModels(config.MODELS_DIR)
   const secret = await readSecret(config)
   const target = await openEvenUnfinished(to)

@@ -3,6 +3,7 @@ import type { ThreadReadsStart as PostgresReadsStart } from './postgres/thread-r
 import { hasDatabase as hasFile, requireDatabase as requireDatabaseFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
 import * as sqlite from './sqlite/engine.ts'
+import { requireExclusiveAccess } from './sqlite/restore.ts'
 import { openThreadReads as openSqliteReads, type ThreadReadsStart as SqliteReadsStart } from './sqlite/thread-reads.ts'
 import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
 import type { ThreadReads } from './thread-reads.ts'
@@ -26,6 +27,8 @@ interface Engine {
   requireFile(hint: string): string
   /** Throws a `DatabaseError` if there is no database. */
   require(hint: string): void
+  /** Throws a `DatabaseError` if a service or a command uses the database. */
+  requireStopped(): Promise<void>
 }
 
 /** Loaded only if it is used: the driver alone would take 46 of the 585 ms that loading the service takes. */
@@ -41,6 +44,7 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
         exists: () => hasFile(DATA_DIR),
         requireFile: (hint) => requireDatabaseFile(DATA_DIR, hint),
         require: (hint) => void requireDatabaseFile(DATA_DIR, hint),
+        requireStopped: async () => requireExclusiveAccess(requireDatabaseFile(DATA_DIR, '')),
       }
     : {
         dialect: POSTGRES,
@@ -52,6 +56,7 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
           throw new DatabaseError('Backups of a database elsewhere are made there, with pg_dump and pg_restore.')
         },
         require: () => {},
+        requireStopped: async () => (await loadPostgres()).requireStopped(DATABASE_URL),
       }
 
 /** Opens the reads of a serving thread from the main thread's `Storage.threadReads`. */
@@ -88,6 +93,9 @@ export const hasDatabase = (location: DatabaseLocation): boolean => engineAt(loc
 
 /** Throws unless the database exists: a wrong setting must not create a new one. `hint` ends the message. */
 export const requireDatabase = (location: DatabaseLocation, hint = ''): void => engineAt(location).require(hint)
+
+/** Throws if a service or a command uses the database: what it writes meanwhile would be lost. */
+export const requireStopped = (location: DatabaseLocation): Promise<void> => engineAt(location).requireStopped()
 
 export const dialectFor = (location: DatabaseLocation): Dialect => engineAt(location).dialect
 

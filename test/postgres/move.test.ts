@@ -87,8 +87,10 @@ if (hasServer()) {
     const env = { DATA_DIR, MODELS_DIR }
     const url = await postgresDatabase(t)
     const move = (more: object, to: string) => commandRunner(HELP, moveCommand, { ...env, ...more })(`--to ${to}`)
+    t.match(await move({}, url), { code: 1, err: /The service is running\. Stop it first/ })
+    await app.close()
     t.match(await move({}, url), { code: 1, err: /not what the model files say/ })
-    await app.service.reload()
+    const again = await startApp(t, { folder: app.folder })
     const seen = async (running: typeof app, cookie: string | undefined) => {
       const client = Object.assign(await running.login(), { cookie })
       const paths = [
@@ -101,8 +103,8 @@ if (hasServer()) {
       const answers = [...paths.map((path) => `/ws/rest/${path}`), '/ws/changes', '/ws/users']
       return Promise.all(answers.map(async (path) => (await client.get(path)).text.replace(/"lastLogin":"[^"]+"/g, '')))
     }
-    const before = await seen(app, admin.cookie)
-    await app.close()
+    const before = await seen(again, admin.cookie)
+    await again.close()
     const there = await postgresDatabase(t)
     t.match(await move({}, there), {
       code: 0,
@@ -139,7 +141,9 @@ if (hasServer()) {
     await client.delete('/ws/rest/contacts.Contact/6')
     t.match((await client.get('/ws/rest/contacts.Contact')).body, { total: 4 })
     const after = await seen(moved, admin.cookie)
+    t.match(await move({ DATABASE_URL: there }, join(app.folder, 'early')), { code: 1, err: /Stop all of its nodes/ })
     await moved.close()
+    t.match(await move({ DATABASE_URL: 'postgres://127.0.0.1:1/none' }, join(app.folder, 'early')), { code: 1 })
 
     const folder = join(app.folder, 'back')
     const begun = await openEvenUnfinished({ DATA_DIR: folder })

@@ -21,6 +21,7 @@ import type {
   Unit,
   WriteJobOptions,
 } from '../storage.ts'
+import { DatabaseError } from '../storage.ts'
 import { compactCounts } from './compact-counts.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
@@ -58,6 +59,18 @@ export async function inspectDatabase<Result>(url: string, look: (db: Database) 
   return Connection.with(url, work).catch((error) => {
     throw explainOpening(url, toFault(error))
   })
+}
+
+const OTHERS = `SELECT 1 FROM pg_stat_activity
+  WHERE application_name = 'dossier' AND datname = current_database() AND pid <> pg_backend_pid() LIMIT 1`
+
+/** Throws if another process of Dossier is connected to the database. */
+export async function requireStopped(url: string): Promise<void> {
+  const work = (connection: Connection) => connection.run({ sql: OTHERS, parameters: [] })
+  const rows = await Connection.with(url, work).catch((error) => {
+    throw explainOpening(url, toFault(error))
+  })
+  if (rows.length > 0) throw new DatabaseError('The service is running. Stop all of its nodes first.')
 }
 
 /** Quick and slow searches that run at a time. */
