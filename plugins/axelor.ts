@@ -78,7 +78,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
       })
       return success({
         ...record,
-        ...Object.fromEntries(shapes.map(([name, names]) => [name, only(record[name], names)])),
+        ...Object.fromEntries(shapes.map(([name, names]) => [name, pickFields(record[name], names)])),
       })
     },
   })
@@ -129,8 +129,8 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
 }
 
 /** Picks the named fields of an expanded record; an id stays an id. */
-function only(value: unknown, names: Set<string>): unknown {
-  if (Array.isArray(value)) return value.map((one) => only(one, names))
+function pickFields(value: unknown, names: Set<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => pickFields(one, names))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).filter(([name]) => name === 'id' || name === 'version' || names.has(name)),

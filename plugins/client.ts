@@ -23,7 +23,7 @@ const FOLDER = join(import.meta.dirname, '../src/client')
 const FILES = ['types', 'errors', 'connection', 'live', 'collection', 'batch', 'dossier']
 /** Within one file, its parts need no imports. */
 const IMPORTS = /^import [^']*from '\.[^']*'\n/gm
-const together = (texts: string[]) => texts.map((text) => text.replace(IMPORTS, '').trim()).join('\n\n')
+const joinSources = (texts: string[]) => texts.map((text) => text.replace(IMPORTS, '').trim()).join('\n\n')
 const TYPES = { ts: 'text/plain; charset=utf-8', js: 'text/javascript; charset=utf-8' }
 const HEAD = `/*
  * A client for this service, made from its models. Get it again when they change. It has no imports, and uses only what
@@ -45,11 +45,11 @@ async function client(app: FastifyInstance) {
 
   app.decorate('clientSource', async (models, language) => {
     if (language === 'ts') {
-      const runtime = together(paths.map((path) => readFileSync(path, 'utf8')))
+      const runtime = joinSources(paths.map((path) => readFileSync(path, 'utf8')))
       return [HEAD, runtime, '\n\n', ...(await collect(modelTypes(models), PORTION_MS))].join('')
     }
     stripped ??= withoutTypes(paths)
-    return `${HEAD}${together(await stripped)}\n${CONNECT}`
+    return `${HEAD}${joinSources(await stripped)}\n${CONNECT}`
   })
 
   const usedBy = (user: User): Models =>

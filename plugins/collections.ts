@@ -44,7 +44,7 @@ export interface VisibleModel {
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
   const visibleModelsFor = createVisibleModels(models)
-  const everything = createAccess(models, storage.db)
+  const unrestrictedAccess = createAccess(models, storage.db)
   const visibleByModels = new WeakMap<Models, VisibleModels>()
   const shared = {
     storage,
@@ -58,7 +58,7 @@ async function collections(app: FastifyInstance) {
   }
 
   function createVisibleRecords(visibleModels: Models): VisibleModels {
-    const access = everything.forVisibleModels(visibleModels)
+    const access = unrestrictedAccess.forVisibleModels(visibleModels)
     const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
     const context: RecordsContext = { ...shared, models: visibleModels, access, unrestrictedRecords }
     const known = new Map<Model, Records>()

@@ -32,7 +32,7 @@ interface FindEtag {
 const TAG = /"(\d{1,16})-([\w-]{22})"/g
 
 /** Models and sets of roles of which it is known whether the roles alone tell what is found. */
-const MAX_KNOWN = 1000
+const MAX_CACHED_DECISIONS = 1000
 
 /** ETags of finds: they hold as long as no record changes that the answer may depend on. */
 async function findEtags(app: FastifyInstance) {
@@ -68,7 +68,7 @@ async function findEtags(app: FastifyInstance) {
     return send(page)
   })
 
-  const decidedByRoles = new Memo<boolean>(MAX_KNOWN)
+  const decidedByRoles = new Memo<boolean>(MAX_CACHED_DECISIONS)
   /** The rights on which a user's finds depend: often only the roles, so that many users get the same answer. */
   function rightsOf(name: string, user: User): unknown {
     const roles = app.rolesKey(user)

@@ -20,7 +20,7 @@ declare module 'fastify' {
 const CLEARED = `${SESSION_COOKIE}=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; SameSite=Lax`
 
 /** `Cookie` headers of which the session is remembered, and the longest that is. */
-const MAX_REMEMBERED = 10_000
+const MAX_CACHED_IDS = 10_000
 const MAX_HEADER = 1000
 
 /**
@@ -38,7 +38,7 @@ async function session(app: FastifyInstance) {
   app.decorate('cookieSigner', signer)
   app.decorateRequest('restoredSession', undefined)
 
-  const sessionIds = new Memo<string>(MAX_REMEMBERED, MAX_HEADER)
+  const sessionIds = new Memo<string>(MAX_CACHED_IDS, MAX_HEADER)
   /** The session id in a `Cookie` header: empty if its signature is wrong, undefined if there is no such cookie. */
   function readSessionId(header: string): string | undefined {
     const known = sessionIds.get(header)

@@ -32,7 +32,7 @@ export const FINDS = [
   'records/advice',
 ]
 
-export const PAST = [
+export const HISTORY = [
   'plugins/history',
   'plugins/changes',
   'plugins/undo',
@@ -59,7 +59,7 @@ export const PEOPLE = [
   'people/users',
 ]
 
-export const EDGES = [
+export const HTTP_AND_META = [
   'plugins/fuzz',
   'plugins/security',
   'plugins/errors',
@@ -74,10 +74,10 @@ export const EDGES = [
  * besides is written and read by plugins/records and plugins/tokens as well. Totals are counted more often on a server that
  * others use at the same time; that they are right there is tested by plugins/oracle.
  */
-export const OUTSIDE = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress', 'plugins/totals']
+export const SQLITE_ONLY = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress', 'plugins/totals']
 
 /** What needs no service. */
-export const PARTS = [
+export const UNITS = [
   'lib/calendar-period',
   'lib/fair-limiter',
   'lib/keyed-mutex',
@@ -157,7 +157,7 @@ export const withoutThreads = (files: string[]): string[] => files.filter((file)
 export const MEASURED = [...TABLES, ...WITH_THREADS]
 
 /** All that is part of a group. */
-export const GROUPED = [RECORDS, FINDS, PAST, PEOPLE, EDGES, OUTSIDE, PARTS, TABLES].flat()
+export const GROUPED = [RECORDS, FINDS, HISTORY, PEOPLE, HTTP_AND_META, SQLITE_ONLY, UNITS, TABLES].flat()
 
 /**
  * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or threads,

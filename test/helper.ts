@@ -123,15 +123,15 @@ const SETTINGS = {
 
 /** An open storage with the service's own tables, closed after the test. */
 export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Storage> {
-  const storage = await openStorage({ DATA_DIR: join(folder, 'data'), ...(await elsewhere(t, folder)) })
+  const storage = await openStorage({ DATA_DIR: join(folder, 'data'), ...(await databaseSettings(t, folder)) })
   t.teardown(() => storage.close())
   return storage
 }
 
-/** PostgreSQL database by folder: a second start in the same folder uses the same database. */
+/** PostgreSQL database by folder: a second start in the same folder usesOfModels the same database. */
 const databases = new Map<string, string>()
 
-async function elsewhere(t: Test, folder: string): Promise<{ DATABASE_URL?: string }> {
+async function databaseSettings(t: Test, folder: string): Promise<{ DATABASE_URL?: string }> {
   if (!isPostgres) return {}
   const url = databases.get(folder) ?? (await postgresDatabase(t))
   databases.set(folder, url)
@@ -149,27 +149,29 @@ export interface AppOptions {
 }
 
 /** New SQLite databases with one admin, by models: creating one takes longer than most tests. */
-const made = new Map<string, Buffer>()
+const preparedDatabases = new Map<string, Buffer>()
 /** The same on PostgreSQL: names of databases that others are copied from. */
 const templates = new Map<string, Promise<string>>()
-/** How many apps had these models so far. A template is made for the second one: many models are there only once. */
-const uses = new Map<string, number>()
+/** How many apps had these models so far. A template is preparedDatabases for the second one: many models are there only once. */
+const usesOfModels = new Map<string, number>()
 
 const NO_MODELS = ''
 
 /** Creates a folder with a copy of a database that was created for the same models, or for none. */
 async function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): Promise<string> {
   const folder = makeFolder(t, models)
-  uses.set(key, (uses.get(key) ?? 0) + 1)
+  usesOfModels.set(key, (usesOfModels.get(key) ?? 0) + 1)
   if (isPostgres) {
-    if (uses.get(key) === 2) templates.set(key, makeTemplate(t, models))
+    if (usesOfModels.get(key) === 2) templates.set(key, makeTemplate(t, models))
     const template = await templates.get(key)
     if (template !== undefined) databases.set(folder, await postgresDatabase(t, template))
     return folder
   }
-  if (!made.has(NO_MODELS)) await makeWithoutModels(t)
+  if (!preparedDatabases.has(NO_MODELS)) await makeWithoutModels(t)
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
-  writeFileSync(fileIn(folder), made.get(key) ?? (made.get(NO_MODELS) as Buffer), { mode: 0o600 })
+  writeFileSync(fileIn(folder), preparedDatabases.get(key) ?? (preparedDatabases.get(NO_MODELS) as Buffer), {
+    mode: 0o600,
+  })
   return folder
 }
 
@@ -177,7 +179,7 @@ const fileIn = (folder: string) => join(folder, 'data', 'dossier.db')
 
 function keepCopy(folder: string, key: string): void {
   const copy = new Sqlite(fileIn(folder), { readonly: true })
-  made.set(key, copy.serialize())
+  preparedDatabases.set(key, copy.serialize())
   copy.close()
 }
 
@@ -208,11 +210,11 @@ export async function startApp(t: Test, { models, env = {}, folder: given, log }
   // A test that sets another admin gets a new database.
   const isAlike = given === undefined && !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
   const folder = given ?? (isAlike ? await preparedFolder(t, models, key) : makeFolder(t, models))
-  const config = configOf(folder, { PORT: '0', ...(await elsewhere(t, folder)), ...env })
+  const config = configOf(folder, { PORT: '0', ...(await databaseSettings(t, folder)), ...env })
   const service = new Service(config, createLogger(config, false, log))
   const { url } = await service.start(() => {})
   await service.threadsStarted
-  if (isAlike && !isPostgres && !made.has(key)) keepCopy(folder, key)
+  if (isAlike && !isPostgres && !preparedDatabases.has(key)) keepCopy(folder, key)
   let open = true
   const close = async () => {
     if (open) await service.stop()

@@ -23,10 +23,10 @@ const TEST_ERRORS = pathToFileURL(join(import.meta.dirname, 'test-errors.js')).h
  * one of them the only one that covers a line, add a test of that line elsewhere.
  */
 const UNCOVERED =
-  /[\\/]test[\\/](?:batches[\\/]records|crash[\\/](?:crash|edits)|docs|page|postgres[\\/](?:edges|page|past|people|service))\b/
+  /[\\/]test[\\/](?:batches[\\/]records|crash[\\/](?:crash|model-edits)|docs|page|postgres[\\/](?:http-and-meta|page|history|people|service))\b/
 /** Tests and programs in which the worker threads are not measured, for the same reason. */
 const WITHOUT_THREADS =
-  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:batches[\\/](?:edges|parts|past|people)|crash|postgres[\\/](?:records|values)))\b/
+  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:batches[\\/](?:http-and-meta|units|history|people)|crash|postgres[\\/](?:records|values)))\b/
 /** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
 const LOADER = '@tapjs/processinfo'
 

@@ -41,7 +41,7 @@ export function createAccess(models: Models, db: Database) {
       return ruleFor(rule, user, { model: unrestrictedModel(model), models }) ?? []
     })
     const conditions = (outer?: FilterContext['outer']) =>
-      any(filters.map((filter) => toCondition(filter, model, { ...RULES, models, dialect, outer })))
+      any(filters.map((filter) => toCondition(filter, model, { ...RULE_CONTEXT, models, dialect, outer })))
     const indexedCondition = conditions({ table: tableName(model), isDetached: false, depth: 0 })
     return {
       scope,
@@ -83,7 +83,7 @@ export function createAccess(models: Models, db: Database) {
 }
 
 /** A rule may look at all records: the author of the model file says what it compares. */
-const RULES = { reachFor: () => FULL_REACH }
+const RULE_CONTEXT = { reachFor: () => FULL_REACH }
 
 const CREATED_BY = AUDIT_FIELDS.find(({ name }) => name === 'createdBy') as Field
 

@@ -7,7 +7,7 @@ import { LIST_OPERATORS, parseCriteria, USER_VALUE } from '../requests/criteria.
 import type { Filter, QueryContext } from '../requests/query.ts'
 
 /** A rule of a model's `access`: `{ "role": "sales", "where": CRITERIA }`. */
-export type RowRule = AccessRule & { where: object }
+type RowRule = AccessRule & { where: object }
 
 export const isRowRule = (rule: AccessRule): rule is RowRule => rule.where !== undefined
 

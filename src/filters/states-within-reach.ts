@@ -22,7 +22,7 @@ import { FULL_REACH, type Reach } from './reach.ts'
 /** The id of a record that is not written yet; no record has it. */
 export const NEW_ID = 0
 /** States that one statement compares. */
-const GROUP_SIZE = 200
+const STATES_PER_PORTION = 200
 
 /** Where states are compared. */
 export interface StateStorage {
@@ -67,7 +67,7 @@ export async function areStatesWithin(
   parts: Dependencies,
 ): Promise<boolean[]> {
   const found: boolean[] = []
-  for (const some of inGroups(states, GROUP_SIZE)) {
+  for (const some of inGroups(states, STATES_PER_PORTION)) {
     const gone = new Map<string, DeletedRecords>()
     await findGone(reach.filters, some, gone, parts)
     const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))

@@ -165,17 +165,17 @@ export class HttpFront {
     while ([...this.#underWay].some(isHandledByPrevious)) await sleep(5)
   }
 
-  /** Runs `work` while requests that `concerns` selects wait; all others continue. */
+  /** Runs `work` while requests that `mustWait` selects wait; all others continue. */
   async holdRequests<Result>(
-    concerns: RequestFilter,
+    mustWait: RequestFilter,
     work: () => Promise<Result>,
     maxHeld = MAX_HELD,
   ): Promise<Result> {
-    this.#mustWait = concerns
+    this.#mustWait = mustWait
     this.#maxHeld = maxHeld
     try {
-      const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
-      for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await sleep(2)
+      const isAnyInProgress = () => [...this.#underWay.keys()].some(({ request }) => mustWait(request))
+      for (const end = performance.now() + DRAIN_MS; isAnyInProgress() && performance.now() < end; ) await sleep(2)
       return await work()
     } finally {
       this.#mustWait = () => false

@@ -39,9 +39,9 @@ interface Dependencies {
 /** Time limit of a comparison of the changes of a page with rules that look at other records. */
 const SECONDS = 10
 /** Changes whose states are rebuilt before other requests run. */
-const GROUP_SIZE = 20
-/** States that are kept: listeners with different rights need the same ones. */
-const MAX_KEPT = 1000
+const CHANGES_PER_PORTION = 20
+/** States that are cached: listeners with different rights need the same ones. */
+const MAX_CACHED_STATES = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 
 /** Decides who sees which changes, where rules of rows look at the values of records. */
@@ -54,7 +54,7 @@ export function createChangeVisibility({
   recordAfter,
   readCurrentRecord,
 }: Dependencies) {
-  const kept = new Memo<States>(MAX_KEPT)
+  const cachedStates = new Memo<States>(MAX_CACHED_STATES)
   const lastStates = createLastStates(storage)
 
   const reachOf = (user: User, name: string) => access.reachFor(models.get(name) as Model, 'read', user)
@@ -102,7 +102,7 @@ export function createChangeVisibility({
     changes: OwnedChange[],
   ): Promise<[number, Visibility][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
-    for (const group of inGroups(changes, GROUP_SIZE)) {
+    for (const group of inGroups(changes, CHANGES_PER_PORTION)) {
       for (const change of group) {
         const { before, after } = await statesOf(change, model)
         if (before) states.push({ change: change.change, is: 'before', state: before })
@@ -129,7 +129,7 @@ export function createChangeVisibility({
 
   async function statesOf(change: OwnedChange, model: Model): Promise<States> {
     const key = String(change.change)
-    return kept.get(key) ?? kept.keep(key, await findStates(change, model))
+    return cachedStates.get(key) ?? cachedStates.keep(key, await findStates(change, model))
   }
 
   async function findStates(change: OwnedChange, model: Model): Promise<States> {

@@ -26,9 +26,9 @@ const RECENT_CHANGE = `
   WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
 
 /** User, time limit and abort signal of a search that may read all changes of a record. */
-export type LookupOptions = Omit<SearchOptions, 'bytes' | 'shapes'>
+type LookupOptions = Omit<SearchOptions, 'bytes' | 'shapes'>
 
-export interface EntryPage {
+interface EntryPage {
   entries: Entry[]
   hasMore: boolean
 }
@@ -136,11 +136,11 @@ export function createJournal(storage: Storage, model: Model) {
   const isNamed = (name: string) => !model.unrestricted || model.fields.some((field) => field.name === name)
 
   const computed = createComputer(storage, model)
-  const shown = visibleFields(model).map(({ name }) => name)
+  const visibleNames = visibleFields(model).map(({ name }) => name)
 
   /** Makes a record of a state: today's visible fields, with computed values. */
   async function toRecord(state: Row, id: number, version: number): Promise<Row & { id: number; version: number }> {
-    const stored = Object.fromEntries(shown.map((name) => [name, state[name] ?? null]))
+    const stored = Object.fromEntries(visibleNames.map((name) => [name, state[name] ?? null]))
     return { id, version, ...(await computed(stored)) }
   }
 

@@ -8,7 +8,7 @@ import { createJournal, type Journal } from './journal.ts'
 import { stateWhenDeleted } from './rebuild-state.ts'
 
 /** Deleted records that are looked for before other requests run. */
-const GROUP_SIZE = 50
+const RECORDS_PER_PORTION = 50
 
 /** Reads the last states of the deleted ones among some records. */
 export function createLastStates(storage: Storage): LastStates {
@@ -17,7 +17,7 @@ export function createLastStates(storage: Storage): LastStates {
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
     const gone = await findDeletedIds(model, ids)
     const states: Row[] = []
-    for (const group of inGroups(gone, GROUP_SIZE)) {
+    for (const group of inGroups(gone, RECORDS_PER_PORTION)) {
       for (const id of group) states.push(...(await lastState(model, id)))
       await yieldToOthers()
     }

@@ -12,9 +12,9 @@ export interface JournalPosition {
 
 const NOWHERE: JournalPosition = { change: 0, version: -1 }
 /** Rows per page when going back through the journal. */
-const AT_A_TIME = 100
+const CHANGES_PER_PORTION = 100
 /** The record and its newest change are read separately. If a write came in between, both are read again, so often. */
-const MAX_LOOKS = 5
+const MAX_ATTEMPTS = 5
 
 const NEWEST = `SELECT change, version ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT 1`
 const WHOLE = `
@@ -55,26 +55,26 @@ export function createStateReader(storage: Storage, model: string, decodeEntries
     if (whole) return { from: whole.change as number }
     let state: Row | undefined
     let newest: JournalPosition
-    let looks = 0
+    let attempts = 0
     const isConsistent = () =>
       state?.version === newest.version ||
       (isBetween(newest.change, Number.POSITIVE_INFINITY) && Number(state?.version) > newest.version)
     do {
       state = await current()
       newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as JournalPosition
-    } while (!isConsistent() && ++looks < MAX_LOOKS)
-    return { state: looks < MAX_LOOKS ? state : undefined, from: newest.change }
+    } while (!isConsistent() && ++attempts < MAX_ATTEMPTS)
+    return { state: attempts < MAX_ATTEMPTS ? state : undefined, from: newest.change }
   }
 
   async function* readBackwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
     const sql = `SELECT ${ENTRY_COLUMNS}, whole ${FROM_RECORD_CHANGES}
-      AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
+      AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${CHANGES_PER_PORTION}`
     let last = from
     let isAll = false
     while (!isAll) {
       const { rows, isTruncated } = await storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
       yield* await decodeEntries(rows)
-      isAll = !isTruncated && rows.length < AT_A_TIME
+      isAll = !isTruncated && rows.length < CHANGES_PER_PORTION
       last = Number(rows.at(-1)?.change) - 1
       await yieldToOthers()
     }

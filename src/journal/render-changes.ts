@@ -39,7 +39,7 @@ export interface RenderedChange extends OwnedChange {
 }
 
 /** Characters of rendered texts in the cache; other streams may need the same ones. */
-const MAX_REMEMBERED = 16_000_000
+const MAX_CACHED_CHARACTERS = 16_000_000
 /** Changes that are rendered concurrently. */
 const CONCURRENCY = 20
 
@@ -97,7 +97,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   function addToCache(rendered: RenderedChange & { text: string }) {
     renderedChanges.set(rendered.change, rendered)
     size += rendered.text.length
-    while (size > MAX_REMEMBERED) {
+    while (size > MAX_CACHED_CHARACTERS) {
       const [oldest] = renderedChanges.values() as Iterable<RenderedChange & { text: string }> as [
         RenderedChange & { text: string },
       ]

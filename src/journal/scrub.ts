@@ -13,14 +13,14 @@ export interface Secret {
 }
 
 /** Limits of one transaction: number of changes, and time, because some changes are large. */
-const AT_A_TIME = 2000
+const CHANGES_PER_PORTION = 2000
 const PORTION_MS = 20
 
 /** The job that removes the values of one secret from some changes. Returns the last change that it has scrubbed. */
 export async function scrubSecret(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
   const start = performance.now()
   const renames = await readRenames(db, model)
-  const until = Math.min(upTo, done + AT_A_TIME)
+  const until = Math.min(upTo, done + CHANGES_PER_PORTION)
   const { rows } = await sql<{ change: number }>`
     SELECT change FROM dossier_changes
     WHERE change > ${done} AND change <= ${until} AND model || '' = ${model} ORDER BY change`.execute(db)

@@ -33,7 +33,7 @@ export class ModelFilesError extends Error {
 export type ModelFault = Omit<ModelFileFault, 'file'> & { model: string }
 
 /** A file as it would be: its text counts instead of what is in the folder. */
-export interface FileOverride {
+interface FileOverride {
   file: string
   text: string
 }

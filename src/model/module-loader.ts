@@ -11,7 +11,7 @@ const MAX_LATE = 3
 const STOPPED = { fault: 'The module was not loaded: the service stops.' }
 
 /** The model that a module exports, and the hashes of the files that it imports. */
-export interface LoadedModule {
+interface LoadedModule {
   raw: unknown
   imported: string[]
 }

@@ -5,7 +5,7 @@ import type { Database, Row, Step } from '../storage/storage.ts'
 
 const ATTEMPTS = 'dossier_attempts'
 /** Expired rows are deleted in portions of this size, so no login waits long for the cleanup. */
-const SWEEP = 100
+const EXPIRED_PER_LOGIN = 100
 
 /** Login attempts of one username and address run in sequence in this process, so the limit cannot be raced. */
 const attempts = new KeyedMutex()
@@ -56,7 +56,7 @@ async function readFailures(db: Database, config: Config, username: string, addr
 async function countFailure(db: Database, config: Config, username: string, address: string): Promise<void> {
   const now = Date.now()
   await db.insertInto(ATTEMPTS).values({ username, address, at: now }).execute()
-  const some = db.selectFrom(ATTEMPTS).select('id').orderBy('at').limit(SWEEP)
+  const some = db.selectFrom(ATTEMPTS).select('id').orderBy('at').limit(EXPIRED_PER_LOGIN)
   for (const useless of [
     some.where('at', '<=', now - windowMs(config)),
     some.where('at', '>=', now + windowMs(config)),

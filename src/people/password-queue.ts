@@ -12,8 +12,8 @@ export interface LoginSource {
 export const TRUSTED_SOURCE: LoginSource = { address: '', isKnown: true }
 
 /** Longest queues: of known origins, of unknown ones, and per address among the unknown. */
-const MAX_KNOWN = 200
-const MAX_UNKNOWN = 200
+const MAX_WAITING_KNOWN = 200
+const MAX_WAITING_UNKNOWN = 200
 const MAX_PER_ADDRESS = 20
 /** Known origins that are served in a row before an unknown one gets its turn. */
 const KNOWN_IN_A_ROW = 4
@@ -44,7 +44,7 @@ export class PasswordQueue {
 
   #wait(holder: string, isKnown: boolean): Promise<void> {
     const queue = isKnown ? this.#known : this.#unknown
-    const isFull = queue.size >= (isKnown ? MAX_KNOWN : MAX_UNKNOWN)
+    const isFull = queue.size >= (isKnown ? MAX_WAITING_KNOWN : MAX_WAITING_UNKNOWN)
     if (isFull || (!isKnown && queue.queueLength(holder) >= MAX_PER_ADDRESS))
       throw unavailableFailure('Too many people are logging in right now. Try again in a few seconds.', 5)
     return new Promise((resolve) => queue.add(holder, resolve))

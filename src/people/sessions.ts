@@ -79,13 +79,13 @@ export async function findSessionUser(storage: Storage, config: Config, id: stri
 type Limits = ReturnType<typeof sessionLimits>
 
 /** Expired sessions are deleted in portions of this size, so no login waits long for the cleanup. */
-const SWEEP = 100
+const EXPIRED_PER_LOGIN = 100
 
 /** Above this many sessions of one user, the least recently used ones are deleted. */
 export const MAX_SESSIONS = 1000
 const TOO_MANY = `
   DELETE FROM dossier_sessions WHERE id IN (
-    SELECT id FROM dossier_sessions WHERE username = ? ORDER BY "lastSeen" DESC LIMIT ${SWEEP} OFFSET ?)`
+    SELECT id FROM dossier_sessions WHERE username = ? ORDER BY "lastSeen" DESC LIMIT ${EXPIRED_PER_LOGIN} OFFSET ?)`
 
 /** Store for @fastify/session. Sessions live in the database, so they survive a restart. */
 export class SessionStore {
@@ -164,7 +164,7 @@ export class SessionStore {
     const now = Date.now()
     const { lifeMs, idleMs } = this.#limits
     const old = (column: string, ms: number) => ({
-      sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE "${column}" <= ? ORDER BY "${column}" LIMIT ${SWEEP})`,
+      sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE "${column}" <= ? ORDER BY "${column}" LIMIT ${EXPIRED_PER_LOGIN})`,
       parameters: [now - ms],
     })
     const [made] = await this.#storage.write({

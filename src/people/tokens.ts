@@ -61,7 +61,10 @@ export async function createToken(
   const drawn = randomBytes(32).toString('base64url')
   const deriveToken = (number: string) =>
     PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
-  const sweep: Step = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`, parameters: [username, now] }
+  const deleteExpired: Step = {
+    sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`,
+    parameters: [username, now],
+  }
   const insert: Step = {
     sql: `INSERT INTO ${TOKENS} (hash, username, name, "readOnly", "createdOn", expires)
       SELECT ?, username, ?, ?, ?, ? FROM dossier_users
@@ -80,7 +83,7 @@ export async function createToken(
     must: true,
   }
   const rows = await writeOrExplain(
-    () => storage.write({ steps: [sweep, insert] }),
+    () => storage.write({ steps: [deleteExpired, insert] }),
     async () => {
       const isThere = await storage.db
         .selectFrom('dossier_users')

@@ -55,7 +55,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     rebuild: (id, version, user) => history.recordAt(id, version, user, () => findWithin(id, FULL_REACH)),
     mayRead: (id, user) => history.isReadable(id, user),
   })
-  const shown = visibleFields(model).map((field) => field.name)
+  const visibleNames = visibleFields(model).map((field) => field.name)
   const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
   const history = createHistory(context, model, journal, findReadable)
 
@@ -72,7 +72,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   }
 
   /**
-   * Validate a write and return its unit of work. `references` holds references to records that earlier operations of
+   * Each function validates a write and returns it, planned as a unit of work. `references` holds references to records that earlier operations of
    * the same batch create.
    */
   const plan = {
@@ -229,7 +229,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   async function findWithin(
     id: number,
     reach: Reach,
-    { fields = shown, expand: paths }: Selection = WHOLE_RECORD,
+    { fields = visibleNames, expand: paths }: Selection = WHOLE_RECORD,
   ): Promise<StoredRecord | undefined> {
     const statement = cachedStatement(`${reach.sqlKey} ${fields} ${paths}`, { id, reach }, () =>
       storage.db

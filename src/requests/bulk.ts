@@ -7,7 +7,7 @@ import { allowOnly, badRequest, parseFlag, parseZone, type Query, type QueryCont
 
 /** Parameters of exports and imports. */
 
-export const BULK_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
+const BULK_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
 export type BulkFormat = (typeof BULK_FORMATS)[number]
 
 /** Cell delimiters, by their names in a query string. */

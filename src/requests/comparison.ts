@@ -84,7 +84,7 @@ export function compareIds(relation: Relation, operator: IdOperator, given: RawO
 }
 
 /** Why a field that refers to several records is not compared as others are. */
-const severalIds = ({ name }: Field) =>
+const explainSeveralIds = ({ name }: Field) =>
   `"${name}" refers to several records: use ${name}[any], ${name}[all], ${name}[none], ${name}[count] or ${name}.FIELD`
 
 function parseValues(
@@ -93,14 +93,15 @@ function parseValues(
   { where, values, isText, isTemplate = false }: RawOperands,
 ) {
   if (takes === 'none') return []
-  if (field.links) throw badRequest(`${where}: ${severalIds(field)}.`)
+  if (field.links) throw badRequest(`${where}: ${explainSeveralIds(field)}.`)
   if (field.type === 'array' || field.type === 'object')
     throw badRequest(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
   if (takes === 'many' && (values.length === 0 || values.length > MAX_VALUES))
     throw badRequest(`${where} takes 1 to ${MAX_VALUES} values.`)
   if (takes === 'pattern') return [parsePattern(where, field, values[0]?.value)]
   return values.map(({ name, value }) => {
-    if (isTemplate && typeof value === 'string' && value.startsWith('$')) return requireFit(where, field, value)
+    if (isTemplate && typeof value === 'string' && value.startsWith('$'))
+      return requireComparableWithUserValue(where, field, value)
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
     throw badRequest(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)
@@ -108,7 +109,7 @@ function parseValues(
 }
 
 /** Throws if no value of a user can be compared with a field: they are texts and numbers. */
-function requireFit(where: string, field: Field, value: string): string {
+function requireComparableWithUserValue(where: string, field: Field, value: string): string {
   const isName = value === '$user'
   if (field.type === 'boolean' || (isName && !isText(field)))
     throw badRequest(`${where}: ${value} is ${isName ? 'a text' : 'a text or a number'}, and "${field.name}" is not.`)

@@ -72,7 +72,7 @@ export function parseParameters(parameters: QueryParameters, context: QueryConte
     limit: parseWholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after,
     ...parseSelection(parameters, context),
-    sort: parseSort('"sort"', list(parameters, 'sort'), context),
+    sort: parseSort('"sort"', listValue(parameters, 'sort'), context),
     filter: filters.length > 0 ? { all: filters } : undefined,
     textSearch: isSearch
       ? parseTextSearch(`The query parameter "${TEXT_PARAMETER}"`, parameters[TEXT_PARAMETER], context.model)
@@ -105,10 +105,10 @@ function parseGroups(given: unknown): GivenFilter[][] {
 
 /** Parses `fields` and `expand`. */
 export function parseSelection(parameters: QueryParameters, context: QueryContext): Selection {
-  const fields = list(parameters, 'fields')
+  const fields = listValue(parameters, 'fields')
   return {
     fields: fields && parseFields('"fields"', fields, context.model),
-    expand: parseExpand('"expand"', list(parameters, 'expand'), context),
+    expand: parseExpand('"expand"', listValue(parameters, 'expand'), context),
   }
 }
 
@@ -126,14 +126,14 @@ function singleValue(parameters: QueryParameters, name: string): string | undefi
   throw badRequest(`The query parameter "${name}" must be given once.${hint}`)
 }
 
-function list(parameters: QueryParameters, name: string): string[] | undefined {
+function listValue(parameters: QueryParameters, name: string): string[] | undefined {
   return singleValue(parameters, name)
     ?.split(',')
     .map((item) => item.trim())
 }
 
 /** The filter that a text is contained in any of the model's texts. */
-function likeAnyText(where: string, text: string, { model }: QueryContext): Filter {
+function containsInAnyText(where: string, text: string, { model }: QueryContext): Filter {
   const given = { where, values: [{ name: '', value: text }], isText: true }
   return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
@@ -222,7 +222,7 @@ const COUNT = /^count(?:\]\[(.*))?$/
 
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter({ where, name, path, operatorName, text }: ParsedName, context: QueryContext): Filter {
-  if (name === SEARCH_ALL) return likeAnyText(where, text, context)
+  if (name === SEARCH_ALL) return containsInAnyText(where, text, context)
   const resolved = resolvePath(where, path, context)
   const counted = COUNT.exec(operatorName ?? '')
   const isSeveral = leadsToSeveral(resolved.model, resolved.fieldName)

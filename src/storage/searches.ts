@@ -34,7 +34,7 @@ const QUICK_MS = 50
 /** For this long, a search that exceeded QUICK_MS in the slow lane too goes there directly, without starting over. */
 const SLOW_AGAIN_MS = 60_000
 /** How many of these are remembered. */
-const MAX_KNOWN = 1000
+const MAX_SLOW_SEARCHES = 1000
 /** Maximum number of waiting searches, per user and in total. */
 const MAX_PER_USER = 100
 const MAX_WAITING = 1000
@@ -44,7 +44,7 @@ export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
   /** Searches that were slow, and until when they are expected to be. */
-  readonly #slowUntil = new Memo<number>(MAX_KNOWN, MAX_STATEMENT_KEY)
+  readonly #slowUntil = new Memo<number>(MAX_SLOW_SEARCHES, MAX_STATEMENT_KEY)
 
   constructor(start: StartSearcher, quick = 1, slow = 2) {
     this.#quick = new Lane(start, quick)

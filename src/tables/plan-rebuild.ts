@@ -50,7 +50,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     const column = findColumn(field, columns)
     return column && !takeovers.some((takeover) => takeover.field === field) ? [{ field, column }] : []
   })
-  const changedReferences = existing.filter(({ field, column }) => !isSameKey(field, column))
+  const changedReferences = existing.filter(({ field, column }) => !hasSameForeignKey(field, column))
   const wasComputed = existing.filter(({ column }) => column.generated)
   const templates = model.fields.filter((field) => {
     const column = field.computed && findColumn(field, columns)
@@ -82,7 +82,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     sources,
     references: sources.filter(({ field, column }) => {
       const source = columns.find(({ name }) => name === column)
-      return field.reference && source && !isSameKey(field, source)
+      return field.reference && source && !hasSameForeignKey(field, source)
     }),
     discarded: [
       ...templates.flatMap((field) => {
@@ -111,7 +111,7 @@ function findSource(field: Field, columns: TableColumn[], takeovers: Takeover[])
   return { field, column: column.name, ...(column.type !== columnType(field) && { from: column.type }) }
 }
 
-function isSameKey(field: Field, { foreignKey }: TableColumn): boolean {
+function hasSameForeignKey(field: Field, { foreignKey }: TableColumn): boolean {
   const wanted = field.reference && foreignKeyFor(field.reference)
   return wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete
 }

@@ -108,7 +108,7 @@ export const indexInput = (model: Model, dialect: TableDialect, ms: number): Ind
 export const INDEX_PORTION = defineJob<IndexInput, boolean>(import.meta.url, 'fillSearchIndex')
 
 /** Records that are read at a time, and characters of theirs that are added at a time: long texts take long. */
-const AT_A_TIME = 100
+const RECORDS_PER_PORTION = 100
 const MAX_CHARACTERS = 50_000
 
 export async function fillSearchIndex(db: Database, input: IndexInput): Promise<boolean> {
@@ -161,7 +161,7 @@ async function begin(db: Database, { table, definition }: IndexInput): Promise<b
 /** Adds entries for records that have changed. Returns whether there were any. */
 async function addNoted(db: Database, input: IndexInput): Promise<boolean> {
   const { rows } = await sql<{ id: number }>`
-    SELECT id FROM dossier_unsearched WHERE tbl = ${input.table} ORDER BY id LIMIT ${AT_A_TIME}`.execute(db)
+    SELECT id FROM dossier_unsearched WHERE tbl = ${input.table} ORDER BY id LIMIT ${RECORDS_PER_PORTION}`.execute(db)
   const [first, last] = [rows[0], rows.at(-1)]
   if (!first || !last) return false
   const isNoted = (end: number) => sql`tbl = ${input.table} AND id BETWEEN ${first.id} AND ${end}`
@@ -179,7 +179,7 @@ async function addNext(db: Database, input: IndexInput): Promise<boolean> {
   const next = await readTexts(
     db,
     input,
-    sql`"id" > (SELECT filled FROM dossier_search WHERE tbl = ${input.table}) ORDER BY "id" LIMIT ${AT_A_TIME}`,
+    sql`"id" > (SELECT filled FROM dossier_search WHERE tbl = ${input.table}) ORDER BY "id" LIMIT ${RECORDS_PER_PORTION}`,
   )
   const { some } = firstOnes(next, input)
   const last = some.at(-1)?.id

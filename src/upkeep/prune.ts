@@ -23,13 +23,13 @@ export function prune(
   return deleteInPortions(storage, deleteStep, onPruned, isStopped)
 }
 
-const SWEEP = `
+const PRUNE_KEYS = `
   DELETE FROM dossier_keys WHERE (username, key) IN (SELECT username, key FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
   RETURNING key`
 
 /** Deletes expired idempotency keys. */
-export function sweepKeys(storage: Storage, isStopped: () => boolean): Promise<void> {
+export function pruneKeys(storage: Storage, isStopped: () => boolean): Promise<void> {
   const before = Date.now() - KEY_LIFETIME_MS
-  const deleteStep = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
+  const deleteStep = (portion: number) => ({ sql: PRUNE_KEYS, parameters: [before, portion] })
   return deleteInPortions(storage, deleteStep, () => {}, isStopped)
 }

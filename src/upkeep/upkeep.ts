@@ -7,7 +7,7 @@ import { removeAbandonedImports } from './abandoned-imports.ts'
 import { scheduleBackups } from './backups.ts'
 import type { Metrics } from './metrics.ts'
 import { maintainOrderKeys } from './order-keys.ts'
-import { prune, sweepKeys } from './prune.ts'
+import { prune, pruneKeys } from './prune.ts'
 import { repeat } from './repeat.ts'
 import { scrub } from './scrub.ts'
 import { maintainSearchIndexes, type SearchIndexParts } from './search-indexes.ts'
@@ -51,7 +51,7 @@ export function maintainJournal(
     isAtOnce: true,
     async run(isStopped) {
       await scrub(storage, isStopped)
-      await sweepKeys(storage, isStopped)
+      await pruneKeys(storage, isStopped)
       await removeAbandonedImports(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.countPruned(changes)

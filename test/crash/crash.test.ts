@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { Client, emptyFolder, login } from '../helper.ts'
-import { importedAgain, sentAgain } from './again.ts'
-import { followToTheEnd } from './follow.ts'
+import { followToTheEnd } from './followed-feed.ts'
 import { audit, crashRound, kill, MODELS, makeCrashFolder, newLedger, spawnScript, startService } from './harness.ts'
+import { importedAgain, sentAgain } from './repeated-requests.ts'
 
 t.test('killed while many write: every acknowledged write is there, exactly', async (t) => {
   const folder = emptyFolder(t)

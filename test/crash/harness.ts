@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { orderKey } from '../../src/lib/order-key.ts'
 import { Client, PASSWORD } from '../helper.ts'
-import { auditFollowed, type Followed, follow, newFollowed } from './follow.ts'
+import { auditFollowed, type Followed, follow, newFollowed } from './followed-feed.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

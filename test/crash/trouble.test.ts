@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { emptyFolder } from '../helper.ts'
-import { damagedPage } from './broken.ts'
-import { type FullDisk, fullWhileManyWrite, fullWhileTheLogIsLarge } from './full.ts'
+import { damagedPage } from './damaged-page.ts'
+import { leftAlone } from './early-disconnects.ts'
+import { type FullDisk, fullWhileManyWrite, fullWhileTheLogIsLarge } from './full-disk.ts'
 import { makeCrashFolder } from './harness.ts'
-import { leftAlone } from './leave.ts'
 
 t.test(
   'left before it has answered, by clients who come back with the same key: each thing is done once',

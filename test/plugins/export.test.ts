@@ -124,7 +124,7 @@ t.test('export', async (t) => {
     t.equal((await app.stranger.get(EXPORT)).status, 401)
   })
 
-  const text = { module: new URL('../storage/text.ts', import.meta.url).href, name: 'numbers' }
+  const text = { module: new URL('../storage/row-formatters.ts', import.meta.url).href, name: 'numbers' }
   const seeker = { username: 'x', seconds: 60, bytes: 0, shapes: {} }
   const begin = (sql: string, more = {}, name = 'numbers') =>
     app.storage.streamRows({ sql, parameters: [] }, { ...text, name }, undefined, { ...seeker, ...more })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { IdempotentRequest, KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
-import { sweepKeys } from '../../src/upkeep/prune.ts'
+import { pruneKeys } from '../../src/upkeep/prune.ts'
 import { type Client, makeFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
 
 const ITEM = {
@@ -159,7 +159,7 @@ t.test('what is sent again is not done again', async (t) => {
       .set({ at: Date.now() - KEY_LIFETIME_MS })
       .where('key', '=', 'shared')
       .execute()
-    await sweepKeys(app.storage, () => false)
+    await pruneKeys(app.storage, () => false)
     t.equal(await count(), before - 2)
   })
 })

@@ -565,7 +565,7 @@ if (hasServer()) {
     lost.stop()
     await lost.close()
 
-    const text = { module: import.meta.resolve('../storage/text.ts'), name: 'numbers' }
+    const text = { module: import.meta.resolve('../storage/row-formatters.ts'), name: 'numbers' }
     const walk = async (sql: string, options: object) => {
       let rows = 0
       for await (const piece of storage.streamRows(say(sql), text, undefined, { ...SEEKER, ...options }))

@@ -163,7 +163,7 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
   const refused = [storage.write({ steps: [insert('a')] }), storage.write({ steps: [insert('b')] })]
   t.strictSame(storage.read({ sql: 'SELECT 1 AS one', parameters: [] }), [{ one: 1 }], 'reads go on')
   for (const write of refused) await t.rejects(write, fault('busy'))
-  await t.rejects(storage.runWriteJob(defineJob(import.meta.resolve('./job.ts'), 'run'), 'x'), fault('busy'))
+  await t.rejects(storage.runWriteJob(defineJob(import.meta.resolve('./write-name-job.ts'), 'run'), 'x'), fault('busy'))
   other.exec('ROLLBACK')
   await storage.write({ steps: [insert('c')] })
   t.strictSame(await names(storage), ['c'])
@@ -179,7 +179,7 @@ t.test('how much room it takes', async (t) => {
 
 t.test('jobs: one transaction, on another thread; what they throw undoes everything', async (t) => {
   const storage = await counterTable(t)
-  const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'), 'run')
+  const job = defineJob<string, string[]>(import.meta.resolve('./write-name-job.ts'), 'run')
   t.strictSame(await storage.runWriteJob(job, 'hello'), ['hello'])
   let swapped: unknown[] = []
   const read = () =>
@@ -195,7 +195,7 @@ t.test('jobs: one transaction, on another thread; what they throw undoes everyth
   await t.rejects(storage.runWriteJob(job, 'broken'), { message: 'out of the blue' })
   await t.rejects(storage.runReadJob(job, 'hello'), { code: 'SQLITE_READONLY' })
   t.strictSame(read(), ['hello', 'there'])
-  const look = defineJob<string, string[]>(import.meta.resolve('./look.ts'), 'run')
+  const look = defineJob<string, string[]>(import.meta.resolve('./read-names-job.ts'), 'run')
   t.strictSame(await storage.runReadJob(look, 'counter'), ['hello', 'there'])
   await t.rejects(storage.runReadJob(look, 'nowhere'), fault('missing-table'))
 })

@@ -140,7 +140,10 @@ t.test('threads that cannot start', async (t) => {
   await sleep(100)
   await jobPool.close()
   const storage = await testStorage(t)
-  const slow = storage.runReadJob(defineJob<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
+  const slow = storage.runReadJob(
+    defineJob<undefined, string>(import.meta.resolve('./write-name-job.ts'), 'slow'),
+    undefined,
+  )
   await storage.close()
   t.equal(await slow, 'done', 'who works is not waited for, and ends with its work')
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createCounter, isMiscounted } from '../../src/tables/counts.ts'
 import { migrate } from '../../src/tables/migrate.ts'
 import { CONTACT, logSink, makeFolder, migrateTo, modelOf, startApp } from '../helper.ts'
-import { freshStorage } from '../storage/fresh.ts'
+import { freshStorage } from '../storage/fresh-storage.ts'
 
 const item = (name: string, properties: object = {}) =>
   modelOf(name, { type: 'object', audit: false, properties: { x: { type: 'string' }, ...properties } })

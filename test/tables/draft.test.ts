@@ -11,7 +11,7 @@ import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
 import type { beginDrafts, fillPortion, refuseDuplicates } from '../../src/tables/rebuild/draft-jobs.ts'
 import { makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
-import { freshStorage } from '../storage/fresh.ts'
+import { freshStorage } from '../storage/fresh-storage.ts'
 
 const DRAFTS = import.meta.resolve('../../src/tables/rebuild/draft-jobs.ts')
 const BEGIN = defineJob<Parameters<typeof beginDrafts>[1], Awaited<ReturnType<typeof beginDrafts>>>(

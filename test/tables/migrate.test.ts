@@ -8,7 +8,7 @@ import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import type { Database } from '../../src/storage/storage.ts'
 import { migrate, planMigration } from '../../src/tables/migrate.ts'
 import { CONTACT, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
-import { freshStorage } from '../storage/fresh.ts'
+import { freshStorage } from '../storage/fresh-storage.ts'
 
 const contact = (changes: object = {}, more: object = {}): Model =>
   modelOf('contacts.Contact', { ...CONTACT, ...more, properties: { ...CONTACT.properties, ...changes } })

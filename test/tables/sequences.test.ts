@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { type Client, migrateTo, modelOf, type Running, startApp, writeModel } from '../helper.ts'
-import { freshStorage } from '../storage/fresh.ts'
+import { freshStorage } from '../storage/fresh-storage.ts'
 
 const simple = (name: string, properties: object, more: object = {}) =>
   modelOf(name, { type: 'object', properties, audit: false, ...more })

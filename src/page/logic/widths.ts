@@ -4,7 +4,7 @@ import { type FormatSettings, formatValue } from './values.ts'
 /** Widths of a table's columns in pixels: what the user has set, or what the content needs. */
 
 /** Parameter of the address: `name:240,company:120`. */
-export const WIDTHS_PARAMETER = 'table.widths'
+const WIDTHS_PARAMETER = 'table.widths'
 
 const LETTER = 8.2
 const PADDING = 26

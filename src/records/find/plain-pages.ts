@@ -17,7 +17,7 @@ interface Start {
 
 /** Bytes above which a row is large; and rows that one `read` returns until a large row has been seen. */
 const LARGE_ROW_BYTES = 16_384
-const AT_A_TIME = 64
+const RECORDS_PER_READ = 64
 
 /** Pages of all records in id order, with one compiled statement. The block counts locate the start of an offset. */
 export function createPlainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
@@ -36,7 +36,7 @@ export function createPlainPages(storage: Storage, model: Model, counts: ReturnT
     let start = await findStart(query, position)
     let isLast = false
     while (!isLast) {
-      const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
+      const count = hasLarge ? wanted - rows.length : Math.min(RECORDS_PER_READ, wanted - rows.length)
       const statement = pageStatement(query, { ...start, count })
       const some = hasLarge
         ? await storage.readUpTo(statement, left)

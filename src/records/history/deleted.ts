@@ -14,7 +14,7 @@ import { createHistoryPage, type HistoryPage } from './history.ts'
 
 const ROWS_BETWEEN = 64
 /** Deletions that are read at a time, where each has to be compared with a rule. */
-const AT_A_TIME = 100
+const CHANGES_PER_PORTION = 100
 
 type Search = (query: ReturnType<typeof sql>) => Promise<{ rows: Row[]; isTruncated: boolean }>
 
@@ -74,11 +74,11 @@ export function createDeletedReader(
     let from = before
     for (;;) {
       const page = select(sql.raw(ENTRY_COLUMNS), caller, from)
-      const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${AT_A_TIME}`)
+      const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${CHANGES_PER_PORTION}`)
       const within = await couldRead(rows as unknown as ChangeRow[], caller)
       visibleRows.push(...rows.filter((_, index) => within[index]))
       if (visibleRows.length > limit) return { rows: visibleRows.slice(0, limit), hasMore: true }
-      if (!isTruncated && rows.length < AT_A_TIME) return { rows: visibleRows, hasMore: false }
+      if (!isTruncated && rows.length < CHANGES_PER_PORTION) return { rows: visibleRows, hasMore: false }
       from = rows.at(-1)?.change as number
     }
   }

@@ -23,28 +23,28 @@ const INSERT_FORGET_ENTRY = `
 export function createForgetter({ storage }: RecordsContext, model: Model, history: History) {
   return async function forget(id: number, caller: Caller): Promise<number> {
     if (caller.idempotency?.stored) return id
-    const empty = (after: number, limit = PORTION) => ({
+    const eraseStep = (after: number, limit = PORTION) => ({
       sql: ERASE_VALUES,
       parameters: [model.name, id, after, limit],
     })
-    const emptied = async (after: number): Promise<number[]> => {
-      const [rows = []] = await storage.write({ steps: [empty(after)] })
+    const erasePortion = async (after: number): Promise<number[]> => {
+      const [rows = []] = await storage.write({ steps: [eraseStep(after)] })
       return rows.map(({ change }) => change as number)
     }
     let last = 0
     for (let isAll = false; !isAll; ) {
-      const changes = await emptied(last)
+      const changes = await erasePortion(last)
       last = Math.max(last, ...changes)
       isAll = changes.length < PORTION
     }
-    // Changes made since the last portion are few: they are emptied in the unit that inserts the `forget` entry.
+    // Changes made since the last portion are few: they are erased in the unit that inserts the `forget` entry.
     const note = {
       sql: INSERT_FORGET_ENTRY,
       parameters: [caller.username, new Date().toISOString(), model.name, id],
       must: true,
     }
     try {
-      await writeIdempotent(storage, { steps: [empty(last, NO_LIMIT), note] }, caller.idempotency)
+      await writeIdempotent(storage, { steps: [eraseStep(last, NO_LIMIT), note] }, caller.idempotency)
     } catch (error) {
       throw isFault(error, 'no-row') ? await history.notFoundError(id, caller) : error
     }

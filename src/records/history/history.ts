@@ -13,7 +13,7 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 
 /** One change as a client receives it. */
-export interface HistoryItem extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
+interface HistoryItem extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
   batch?: number
   changes: Record<string, NonNullable<FieldChange> | object>
 }

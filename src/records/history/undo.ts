@@ -22,7 +22,7 @@ import { type ReversibleChange, toReversible } from './reversible.ts'
 const MAX_CHANGES = 10_000
 const MAX_BYTES = 16_777_216
 /** Records that are looked up before other requests run. */
-const READ_AT_ONCE = 50
+const RECORDS_PER_PORTION = 50
 
 const CHANGE_BATCH = 'SELECT model, id, batch FROM dossier_changes WHERE change = ?'
 const SINGLE_CHANGE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
@@ -128,7 +128,7 @@ export function createUndo({
     if (!model) throw new Failure('VERSION_NOT_FOUND', `${name} is not served any more.`)
     // A user who may not read a record may not learn its former values.
     const ids = [...new Set(rows.map((row) => row.id as number))]
-    for (const group of inGroups(ids, READ_AT_ONCE)) {
+    for (const group of inGroups(ids, RECORDS_PER_PORTION)) {
       for (const id of group)
         if (!(await recordsOf(model).isReadable(id, caller))) throw forbiddenFailure(model, 'read')
       await yieldToOthers()

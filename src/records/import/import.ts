@@ -57,9 +57,9 @@ const FIRST_PORTION = 50
 const MAX_ROWS = 500
 const MAX_CHARACTERS = 1_000_000
 /** Pause after each portion if `isOtherProcess`, as a fraction of the time that the portion took. */
-const GUEST_PAUSE = 0.25
+const OTHER_PROCESS_PAUSE = 0.25
 /** Attempts per portion, if other requests change the same records or keep the writer busy. */
-const TRIES = 10
+const MAX_ATTEMPTS = 10
 
 /** State shared by all portions of an import, with its progress. */
 interface Run {
@@ -113,7 +113,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         await write(rows, run)
         const took = performance.now() - start
         size = nextPortion(rows.length, took, PORTION_MS, MAX_ROWS)
-        if (isOtherProcess) await sleep(took * GUEST_PAUSE)
+        if (isOtherProcess) await sleep(took * OTHER_PROCESS_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
       if (resumable) await writeSteps([], { ...done, isOver: true }, run)
@@ -125,7 +125,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
 
   /** Writes all rows of a portion or none. If another request has changed a row's record, looks it up and retries. */
   async function write(rows: CheckedRow[], run: Run): Promise<void> {
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       const changing = rows.filter(({ kind }) => kind !== 'unchanged')
       const planned = await planAll(changing, run.user)
       const joined = joinWrites(planned)
@@ -138,10 +138,10 @@ export function createImporter({ context, model, plan }: Dependencies) {
         if (!(error instanceof StorageFault)) throw error
         const at = joined.writeIndexOf(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
-        const mayChange = !isBeyondReach(error, joined.steps) && tries < TRIES
+        const mayChange = !isBeyondReach(error, joined.steps) && attempts < MAX_ATTEMPTS
         if (row && run.key && !row.isStrict && mayChange) await refreshTarget(row, run.key, run.user)
         else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error, joined.steps))
-        else if (error.kind !== 'busy' || tries === TRIES) throw error
+        else if (error.kind !== 'busy' || attempts === MAX_ATTEMPTS) throw error
       }
     }
   }

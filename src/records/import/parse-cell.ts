@@ -25,7 +25,7 @@ const DECIMAL = /^-?\d+(?:\.\d+)?$/
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
 /** How the cells of a file are to be read. */
-export interface CellReading {
+interface CellReading {
   /** finds how far the clocks of a zone are ahead of UTC, for times that name none */
   offset?: ((time: number) => number) | undefined
   decimal?: DecimalSign | undefined

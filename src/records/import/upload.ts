@@ -27,7 +27,7 @@ const BROKEN = 'The form did not arrive whole.'
 
 /** Opens the upload of a request, which may have `maxBytes`. */
 export async function openUpload(body: Readable, headers: IncomingHttpHeaders, maxBytes: number): Promise<Upload> {
-  const unpacked = isGzipped(headers) ? through(body, createGunzip(), NOT_GZIPPED) : body
+  const unpacked = isGzipped(headers) ? pipeThrough(body, createGunzip(), NOT_GZIPPED) : body
   const cancel = () => {
     if (unpacked !== body) unpacked.destroy()
     body.unpipe()
@@ -36,7 +36,7 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
   if (!/^multipart\/form-data\b/i.test(String(headers['content-type'])))
     return { source: unpacked, finish: async () => {}, cancel }
   try {
-    return await openForm(through(unpacked, counter(maxBytes)), headers, cancel)
+    return await openForm(pipeThrough(unpacked, counter(maxBytes)), headers, cancel)
   } catch (error) {
     cancel()
     throw error
@@ -44,7 +44,7 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
 }
 
 /** Pipes `source` through `next`. If either fails, so does the result: with `fault`, if given, unless it was a Failure. */
-function through(source: Readable, next: Transform, fault?: Failure): Readable {
+function pipeThrough(source: Readable, next: Transform, fault?: Failure): Readable {
   const end = new PassThrough()
   const fail = (error: Error) => end.destroy(error instanceof Failure ? error : (fault ?? error))
   next.on('error', fail)
@@ -89,7 +89,7 @@ function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => vo
     form.on('file', (_field, source, name, _encoding, type) => {
       file = source
       // Replaces Busboy's own error for a form that ends early.
-      const checked = through(source, new PassThrough(), badRequest(BROKEN))
+      const checked = pipeThrough(source, new PassThrough(), badRequest(BROKEN))
       resolve({ source: checked, name, type, finish: () => done, cancel })
     })
     form.on('finish', () => (isFaulty ? fail(badRequest(ONE_FILE)) : settle()))

@@ -24,7 +24,7 @@ interface Dependencies {
 /** Builds the answer to a write from the rows of its unit, or from the stored result of an idempotency key. */
 export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) {
   const decode = createRowDecoder(model) as (row: Row) => StoredRecord
-  const shown = visibleColumns(model)
+  const visibleNames = visibleColumns(model)
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */
   const mayReadWritten = (rows: Row[][], record: StoredRecord, user: User): boolean =>
@@ -49,7 +49,7 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
   const mergedIn = (rows: Row[][]) => mergedFields(model, rows[0]?.[0]?.merged as string)
 
   /**
-   * Answer a repeated request from its stored result, limited to what the user may read now. Most stored results
+   * Each function answers a repeated request from its stored result, limited to what the user may read now. Most stored results
    * contain only ids and versions, so the records are rebuilt from the journal.
    */
   const replay = {
@@ -72,8 +72,8 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
   async function findRecord({ rows, isCurrent }: StoredResult, user: User): Promise<StoredRecord | undefined> {
     const row = rowIn(rows)
     // It may have been stored when the user could read less.
-    const isWhole = shown.every((name) => Object.hasOwn(row, name))
-    if (isWhole && isCurrent) return decode(Object.fromEntries(shown.map((name) => [name, row[name]])))
+    const isWhole = visibleNames.every((name) => Object.hasOwn(row, name))
+    if (isWhole && isCurrent) return decode(Object.fromEntries(visibleNames.map((name) => [name, row[name]])))
     return rebuild(row.id, row.version, user)
   }
 

@@ -28,7 +28,7 @@ const MAX_ANSWER_BYTES = 16_777_216
 const MAX_FAULTS = 100
 
 /** Records that the replay of a batch looks up concurrently. */
-const LOOKED_UP = 20
+const OPERATIONS_PER_PORTION = 20
 
 /** Dependencies of a batch. */
 interface Dependencies {
@@ -139,8 +139,8 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
         return 'delete' in operation ? again.remove(kept) : again.writeOrStub(kept, caller)
       })
     const yielder = new Yielder()
-    for (let from = 0; from < operations.length; from += LOOKED_UP) {
-      const some = operations.slice(from, from + LOOKED_UP)
+    for (let from = 0; from < operations.length; from += OPERATIONS_PER_PORTION) {
+      const some = operations.slice(from, from + OPERATIONS_PER_PORTION)
       answers.push(...(await Promise.all(some.map((operation, index) => answer(operation, from + index)))))
       if (yielder.isDue) await yielder.yield()
     }

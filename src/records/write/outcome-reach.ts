@@ -20,7 +20,7 @@ export function createOutcomeReachCheck(context: RecordsContext, model: Model) {
   const unrestricted = unrestrictedModel(model)
   const decode = createRowDecoder(unrestricted)
   const computed = createComputer(storage, unrestricted)
-  const shown = visibleFields(unrestricted).map(({ name }) => name)
+  const visibleNames = visibleFields(unrestricted).map(({ name }) => name)
 
   return async function isOutcomeWithinReach(reach: Reach, user: Caller, sent: Row, id?: number): Promise<boolean> {
     if (reach.scope !== 'some') return true
@@ -31,7 +31,7 @@ export function createOutcomeReachCheck(context: RecordsContext, model: Model) {
     const state: Row = { ...before, ...changed, id: id ?? NEW_ID }
     const record = {
       ...state,
-      ...(await computed(Object.fromEntries(shown.map((name) => [name, state[name] ?? null])))),
+      ...(await computed(Object.fromEntries(visibleNames.map((name) => [name, state[name] ?? null])))),
     }
     const options = { username: user.username, signal: user.signal, seconds: findSeconds }
     const parts = { storage: stateStorage(storage, reach, options), models: access.models }
@@ -55,7 +55,7 @@ export function createOutcomeReachCheck(context: RecordsContext, model: Model) {
   async function current(id: number): Promise<Row> {
     const statement = storage.db
       .selectFrom(tableName(model))
-      .select(['id', 'version', ...shown])
+      .select(['id', 'version', ...visibleNames])
       .where(withReachByIndex(FULL_REACH, undefined, is`"id" = ${id}`))
       .compile()
     const row = await storage.readOne(recordRead(storage.dialect, model, statement))

@@ -54,7 +54,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   const stored = unrestricted.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const writtenNames = new Set(writable.map(({ name }) => name))
-  const shown = visibleColumns(model)
+  const visibleNames = visibleColumns(model)
   const shapes = shapesWithOrderKeys([model], db.dialect.tables)
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
   const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
@@ -123,7 +123,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
         .$if(unlessThere, (query) => query.onConflict((one) => one.column('id').doNothing()))
-        .returning(shown),
+        .returning(visibleNames),
     ),
     returns,
   })
@@ -148,13 +148,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
       () => {
         const reached = withReachByIndex(reach, REACH, is`"id" = ${ID}`)
         const mayRead = withReachByIndex(reads, READS)
-        const text = mergeCheckQuery(
-          model,
-          names,
-          { reached, mayRead: mayRead },
-          { id: ID, version: VERSION, sent },
-          db.dialect,
-        )
+        const text = mergeCheckQuery(model, names, { reached, mayRead }, { id: ID, version: VERSION, sent }, db.dialect)
         return { compile: () => text.compile(db) }
       },
     )
@@ -181,7 +175,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
         .where(
           withReachByIndex(reach, REACH, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)),
         )
-        .returning(shown),
+        .returning(visibleNames),
     )
     return { ...statement, returns }
   }

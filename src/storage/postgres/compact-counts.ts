@@ -2,7 +2,7 @@ import type { Unit } from '../storage.ts'
 
 /** How often counts are compacted, and how many rows at a time. */
 const COMPACT_MS = 60_000
-const AT_A_TIME = 5000
+const ROWS_PER_PORTION = 5000
 
 /** Sums up rows that no transaction is updating into one row per block, so that a total has few rows to add. */
 const COMPACT = `
@@ -22,7 +22,7 @@ export function compactCounts(
   intervalMs = COMPACT_MS,
 ): () => void {
   // After an error, the next run compacts the rows: totals are correct in any case.
-  const compact = () => write({ steps: [{ sql: COMPACT, parameters: [AT_A_TIME] }] }).catch(onError)
+  const compact = () => write({ steps: [{ sql: COMPACT, parameters: [ROWS_PER_PORTION] }] }).catch(onError)
   const timer = setInterval(compact, intervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -4,10 +4,10 @@ import { DatabaseError, StorageFault, staleFault } from '../storage.ts'
 export const STALE = 'DS001'
 
 /** The server shuts down, or somebody has ended the session: the server closes the connection after this error. */
-const CLOSING = ['57P01', '57P02', '57P03']
+const SERVER_CLOSING_CODES = ['57P01', '57P02', '57P03']
 /** The server is closing, is read-only or the connection is lost: the work can be tried on another connection. */
-const GOING = [...CLOSING, '25006', '08000', '08003', '08006']
-const BUSY = ['55P03', '40001', '40P01', '53300', ...GOING]
+const CONNECTION_UNUSABLE_CODES = [...SERVER_CLOSING_CODES, '25006', '08000', '08003', '08006']
+const BUSY = ['55P03', '40001', '40P01', '53300', ...CONNECTION_UNUSABLE_CODES]
 
 /** data_corrupted, index_corrupted */
 const DAMAGED = ['XX001', 'XX002']
@@ -51,19 +51,20 @@ const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { column
 export function isConnectionLost(error: unknown): boolean {
   const { code = '', message, severity } = error as PostgresError
   if (error instanceof StorageFault) return false
-  if (GOING.includes(code)) return true
+  if (CONNECTION_UNUSABLE_CODES.includes(code)) return true
   // A message of the server may contain any word, so only those of the driver are matched.
   const isDriver = severity === undefined
   return isDriver && (/^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message))
 }
 
 /** Whether the server closes the connection after this error. */
-export const isClosing = (error: unknown): boolean => CLOSING.includes(String((error as PostgresError | null)?.code))
+export const isClosing = (error: unknown): boolean =>
+  SERVER_CLOSING_CODES.includes(String((error as PostgresError | null)?.code))
 
 /** Whether the server itself has rejected the statements, so that certainly nothing was written. */
 export function isRejectedByServer(error: unknown): boolean {
   const { severity, code = '' } = error as PostgresError
-  return severity === 'ERROR' && !GOING.includes(code)
+  return severity === 'ERROR' && !CONNECTION_UNUSABLE_CODES.includes(code)
 }
 
 /**

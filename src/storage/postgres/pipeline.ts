@@ -14,7 +14,7 @@ export class Pipeline {
   }
 
   add(step: Step): void {
-    const [before, after] = around(step)
+    const [before, after] = surroundingStatements(step)
     const from = this.statements.length
     this.statements.push(...before, step, ...after)
     this.#steps.push({ at: from + before.length, end: this.statements.length })
@@ -35,7 +35,7 @@ export class Pipeline {
  * Statements before and after a step. References are checked right after a delete instead of during it: records that it
  * also deletes may refer to each other until all of them are gone.
  */
-function around(step: Step): [Statement[], Statement[]] {
+function surroundingStatements(step: Step): [Statement[], Statement[]] {
   if (step.locks) return [[lockRow(step.locks)], []]
   return step.deletesRecords ? [[DEFER_CONSTRAINTS], [CHECK_CONSTRAINTS]] : [[], []]
 }

@@ -10,7 +10,7 @@ const LIMITS = { lock: 10, statement: 5000, answer: 8000 }
 const PATIENT_LIMITS = { lock: 10_000, statement: 15_000, answer: 20_000 }
 
 /** How often a read is tried that a deadlock or an outdated prepared statement has ended. */
-const TRIES = 3
+const MAX_ATTEMPTS = 3
 
 /** How long `snapshotId` returns the same number. */
 const SNAPSHOT_MS = 2
@@ -18,7 +18,7 @@ const SNAPSHOT_MS = 2
 /**
  * Bounded reads. They share few connections: each read is sent at once, and none takes long. A read is repeated once if
  * its connection was lost or its table is locked; after a deadlock, or if its prepared statement no longer fits, up to
- * `TRIES` times.
+ * `MAX_ATTEMPTS` times.
  */
 export class Reader {
   /** the shapes of tables that this thread knows, by name, as `Shapes` keeps them */
@@ -100,16 +100,16 @@ export class Reader {
     return (await (forRecords || this.#own).get()).run(statement)
   }
 
-  async #again(statement: Statement, known: Reader['knownShapes'], failed: unknown, tries = 1): Promise<Row[]> {
+  async #again(statement: Statement, known: Reader['knownShapes'], failed: unknown, attempts = 1): Promise<Row[]> {
     try {
       // A lost connection is opened again by itself.
       if (isConnectionLost(failed)) return await this.#run(statement)
       if (isRetryable(failed)) this.renew()
       return await this.#runPatiently(statement, known)
     } catch (error) {
-      if (!isRetryable(error) || tries === TRIES) throw toFault(error)
+      if (!isRetryable(error) || attempts === MAX_ATTEMPTS) throw toFault(error)
     }
-    return this.#again(statement, known, failed, tries + 1)
+    return this.#again(statement, known, failed, attempts + 1)
   }
 
   /**

@@ -248,7 +248,7 @@ const FUNCTIONS = (collation: string) => `${foldFunctions(collation)}
 const LAYOUT = STEPS.length
 const OLDEST_SERVER = 150_000
 /** Advisory lock that is held while the service's own tables are migrated. */
-export const SCHEMA_LOCK = 3_333_000_001
+const SCHEMA_LOCK = 3_333_000_001
 
 /** Migrates the service's own tables in one transaction, so that of two nodes the second finds nothing left to do. */
 export async function migrateSchema(connection: Connection): Promise<void> {

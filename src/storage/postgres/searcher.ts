@@ -11,7 +11,7 @@ import { ROLLBACK } from './transaction.ts'
 /** How long after its timeout a search may still be answered before its connection is destroyed. */
 const GRACE_MS = 5000
 /** How often a search is executed that a deadlock has ended. */
-const TRIES = 3
+const MAX_ATTEMPTS = 3
 /** How long after a cancel request the next one is sent, if the search still runs. */
 const CANCEL_AGAIN_MS = 100
 
@@ -83,7 +83,7 @@ export class PostgresSearcher implements Searcher {
     ms: number,
     bytes: number,
     shapes: SearchOptions['shapes'],
-    tries = 1,
+    attempts = 1,
   ): Promise<SearchResult> {
     const timeout = Math.max(1, Math.ceil(ms))
     const toStatement = (sql: string) => ({ sql, parameters: [] })
@@ -93,7 +93,8 @@ export class PostgresSearcher implements Searcher {
     await connection.run(ROLLBACK).catch(() => connection.destroy())
     const { results, error } = await searched
     // A change of tables may have waited for this search, and the search for it.
-    if (isRetryable(error) && tries < TRIES) return this.#search(connection, statement, ms, bytes, shapes, tries + 1)
+    if (isRetryable(error) && attempts < MAX_ATTEMPTS)
+      return this.#search(connection, statement, ms, bytes, shapes, attempts + 1)
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
     requireExpectedShapes(known, shapes)

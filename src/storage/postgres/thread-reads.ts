@@ -8,7 +8,7 @@ import { Reader } from './reader.ts'
 import { readSecret } from './secret.ts'
 import { Shapes } from './shapes.ts'
 
-const nothing = () => {}
+const doNothing = () => {}
 
 /** The data from which a serving thread opens its reads. */
 export interface ThreadReadsStart {
@@ -25,7 +25,7 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
   const reader = new Reader(url, commits, 0)
   const shapes = new Shapes(reader)
   // The main thread looks at the same database, and logs when it cannot.
-  await shapes.start(nothing)
+  await shapes.start(doNothing)
   return {
     dialect: DIALECT,
     read: (statement) => reader.all(statement),
@@ -40,8 +40,8 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     secret: () => readSecret(reader),
     createKyselyDatabase: (write) => createKyselyDatabase(readOrWrite((query) => reader.all(query), write)),
     // Tables change under a lock, and requests wait for the app that fits them.
-    keepSnapshot: nothing,
-    releaseSnapshot: nothing,
+    keepSnapshot: doNothing,
+    releaseSnapshot: doNothing,
     close: async () => {
       shapes.close()
       await reader.close()

@@ -25,10 +25,10 @@ export type UnitResult = { rows: Row[][] } | { error: unknown; isLocked?: true }
 const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 
 /** Attempts to write units together, each time without the one that failed; then each unit is written alone. */
-const GROUP_TRIES = 4
+const MAX_GROUP_ATTEMPTS = 4
 
 /** Attempts to write a unit that fails with an error after which a retry may succeed, such as a deadlock. */
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 
 /** Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks. */
 export const canShareTransaction = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
@@ -59,19 +59,23 @@ export class WriteConnection {
   }
 
   /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
-  async writeGroup(units: Unit[], remainingTries = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
-    if (units.length === 1 || remainingTries === 0) return this.#eachAlone(units, begin)
+  async writeGroup(
+    units: Unit[],
+    remainingAttempts = MAX_GROUP_ATTEMPTS,
+    begin: Statement[] = [BEGIN],
+  ): Promise<UnitResult[]> {
+    if (units.length === 1 || remainingAttempts === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
       const result = await this.#writeTogether(units, await this.#connect(), begin)
       if ('outcomes' in result) return result.outcomes
       const { error } = result
       if ('lockedTable' in result)
-        return await this.#writeOthers(result.lockedTable, units, remainingTries, begin, error)
+        return await this.#writeOthers(result.lockedTable, units, remainingAttempts, begin, error)
       const { failed } = result
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
-      const others = await this.writeGroup(units.toSpliced(failed, 1), remainingTries - 1, again)
+      const others = await this.writeGroup(units.toSpliced(failed, 1), remainingAttempts - 1, again)
       return others.toSpliced(failed, 0, await this.#writeAlone(units[failed] as Unit, again))
     } catch (error) {
       // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
@@ -80,10 +84,10 @@ export class WriteConnection {
   }
 
   /** Writes the units that do not concern a table that is being changed. */
-  async #writeOthers(table: string, units: Unit[], remainingTries: number, begin: Statement[], error: unknown) {
+  async #writeOthers(table: string, units: Unit[], remainingAttempts: number, begin: Statement[], error: unknown) {
     const isConcerned = ({ shapes = {} }: Unit) => table in shapes
     const others = units.filter((unit) => !isConcerned(unit))
-    const outcomes = others.length > 0 ? await this.writeGroup(others, remainingTries, begin) : []
+    const outcomes = others.length > 0 ? await this.writeGroup(others, remainingAttempts, begin) : []
     return units.map(
       (unit): UnitResult =>
         isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitResult),
@@ -128,7 +132,7 @@ export class WriteConnection {
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
-  async #writeAlone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitResult> {
+  async #writeAlone(unit: Unit, begin: Statement[], attempts = 1): Promise<UnitResult> {
     const progress = { isCommitting: false }
     try {
       return { rows: await this.#carryOut(unit, begin, progress) }
@@ -136,10 +140,10 @@ export class WriteConnection {
       // If the connection was lost before COMMIT was sent, nothing was written.
       const isUndone = isRetryable(error) || (isConnectionLost(error) && !progress.isCommitting)
       if (isTableLocked(error)) return { error: toFault(error), isLocked: true }
-      if (!isUndone || tries === TRIES) return { error: toFault(error) }
+      if (!isUndone || attempts === MAX_ATTEMPTS) return { error: toFault(error) }
     }
     this.retries++
-    return this.#writeAlone(unit, begin, tries + 1)
+    return this.#writeAlone(unit, begin, attempts + 1)
   }
 
   async #carryOut(unit: Unit, begin: Statement[], progress: { isCommitting: boolean }): Promise<Row[][]> {

@@ -15,19 +15,19 @@ export interface GroupOutcome {
   outcomes: UnitOutcome[]
   /** duration of the commit */
   commitMs: number
-  /** size of the write-ahead log; present in every `LOOK_EVERY`th group */
+  /** size of the write-ahead log; present in every `GROUPS_PER_LOG_CHECK`th group */
   logBytes?: number
 }
 
 /** How long to wait for another process's lock: the default of better-sqlite3. */
 const BUSY_MS = 5000
 /** Number of groups after which the size of the log is read. */
-const LOOK_EVERY = 50
+const GROUPS_PER_LOG_CHECK = 50
 
-type Acting = { [key in 'by' | 'as' | 'batch']?: Unit[key] | undefined }
+type Actor = { [key in 'by' | 'as' | 'batch']?: Unit[key] | undefined }
 
 /** Sets the actor for the triggers. A batch has the number of its first change. */
-const ACT = `
+const SET_ACTOR = `
   UPDATE dossier_actor SET username = ?, operation = ?,
     batch = iif(?, (SELECT coalesce(max(change), 0) + 1 FROM dossier_changes), NULL)`
 
@@ -41,7 +41,7 @@ export class Writer {
   readonly #onCommit: () => void
   #groups = 0
   /** the actor that `dossier_actor` has in the current transaction */
-  #acting: Acting = {}
+  #actor: Actor = {}
 
   constructor(sqlite: Sqlite, logSize: () => number, onCommit: () => void) {
     this.#sqlite = sqlite
@@ -110,13 +110,13 @@ export class Writer {
   #writeTogether(units: Unit[]): GroupOutcome {
     try {
       this.#statements.prepare('begin immediate').run()
-      this.#acting = {}
+      this.#actor = {}
       const outcomes = units.map((unit) => this.#tryUnit(unit))
       makeNotedKeys(this.#statements)
       // Clears the actor: later changes from a database shell must not be recorded as this user's.
       this.#setActor({})
       // Read before the commit: an error after it would be reported for units that are already written.
-      const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
+      const log = ++this.#groups % GROUPS_PER_LOG_CHECK === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
       this.#statements.prepare('commit').run()
       this.#onCommit()
@@ -142,7 +142,7 @@ export class Writer {
 
   #executeUnit({ shapes, steps, by, as, batch, maxBytes, silent }: Unit): Row[][] {
     for (const table in shapes) this.#requireShape(table, shapes[table] as string)
-    // Outside the savepoint: `#acting` assumes that it stays when the steps are rolled back.
+    // Outside the savepoint: `#actor` assumes that it stays when the steps are rolled back.
     this.#setActor({ by, as, batch })
     // SQLite undoes a single statement that fails. A savepoint is still needed if its returned rows may be refused.
     const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
@@ -170,12 +170,12 @@ export class Writer {
   }
 
   /** Sets the actor for the triggers, unless it is already set: units of one group often have the same user. */
-  #setActor({ by, as, batch }: Acting) {
-    const { by: who, as: what, batch: together } = this.#acting
+  #setActor({ by, as, batch }: Actor) {
+    const { by: who, as: what, batch: together } = this.#actor
     // Every batch needs its own number, also if the user is the same.
     if (who === by && what === as && !together && !batch) return
-    this.#statements.run({ sql: ACT, parameters: [by ?? null, as ?? null, batch ? 1 : 0] })
-    this.#acting = { by, as, batch }
+    this.#statements.run({ sql: SET_ACTOR, parameters: [by ?? null, as ?? null, batch ? 1 : 0] })
+    this.#actor = { by, as, batch }
   }
 
   /** Executes a step, and adds its index to a fault. */

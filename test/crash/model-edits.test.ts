@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startApp, writeModel } from '../helper.ts'
-import { fileOf, makeTargets, Oracle, randomNumbers, TARGET } from './edits.ts'
+import { fileOf, makeTargets, Oracle, randomNumbers, TARGET } from './model-edits.ts'
 
 t.test('random sequences of edits: every value, total and refusal is what it should be', async (t) => {
   for (const seed of [1, 2]) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { type Answer, Client, login, PASSWORD } from '../helper.ts'
-import { auditFollowed, follow } from './follow.ts'
+import { auditFollowed, follow } from './followed-feed.ts'
 import { audit, exitOf, kill, type Ledger, makeCrashFolder, newLedger, startService, until } from './harness.ts'
 import { onSmallDisk } from './small-disk.ts'
 

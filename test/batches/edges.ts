@@ -1,3 +1,0 @@
-import { EDGES, OUTSIDE, runTogether } from '../groups.ts'
-
-await runTogether([...EDGES, ...OUTSIDE])

@@ -1,0 +1,3 @@
+import { HISTORY, runTogether, withoutThreads } from '../groups.ts'
+
+await runTogether(withoutThreads(HISTORY))

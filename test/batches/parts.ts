@@ -1,3 +1,0 @@
-import { PARTS, runTogether } from '../groups.ts'
-
-await runTogether(PARTS)

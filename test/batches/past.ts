@@ -1,3 +1,0 @@
-import { PAST, runTogether, withoutThreads } from '../groups.ts'
-
-await runTogether(withoutThreads(PAST))

@@ -1,0 +1,3 @@
+import { runTogether, UNITS } from '../groups.ts'
+
+await runTogether(UNITS)

@@ -1,4 +1,0 @@
-import { EDGES } from '../groups.ts'
-import { runOnPostgres } from './run-on-postgres.ts'
-
-await runOnPostgres(EDGES)

@@ -1,0 +1,4 @@
+import { HTTP_AND_META } from '../groups.ts'
+import { runOnPostgres } from './run-on-postgres.ts'
+
+await runOnPostgres(HTTP_AND_META)

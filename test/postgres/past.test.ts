@@ -1,4 +1,0 @@
-import { PAST } from '../groups.ts'
-import { runOnPostgres } from './run-on-postgres.ts'
-
-await runOnPostgres(PAST)
