@@ -115,7 +115,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
     code: { optimize: false },
   })
   const validate = ajv.compile<Static<typeof Settings>>(Settings)
-  if (!validate(settings)) throw new SettingsError((validate.errors as ErrorObject[]).map(describe).join('\n'))
+  if (!validate(settings))
+    throw new SettingsError((validate.errors as ErrorObject[]).map((error) => describe(error, settings)).join('\n'))
   trustedProxies(settings)
   allowedOrigins(settings)
   if (settings.PUBLIC_URL !== undefined && !URL.canParse(settings.PUBLIC_URL))
@@ -146,9 +147,14 @@ function readDotenv(): NodeJS.Dict<string> {
   }
 }
 
-function describe({ instancePath, message }: ErrorObject) {
+/** Settings whose values must not get into a log. */
+const SECRETS = ['ADMIN_PASSWORD', 'METRICS_TOKEN', 'DATABASE_URL']
+
+function describe({ instancePath, message, keyword }: ErrorObject, given: NodeJS.Dict<unknown>) {
   const name = instancePath.slice(1) as keyof typeof Settings.properties
-  return `Setting ${name} ${message}. It is: ${Settings.properties[name].description}.`
+  const rule = keyword === 'pattern' ? 'must have another form' : message
+  const value = SECRETS.includes(name) ? '' : `, but is "${given[name]}"`
+  return `Setting ${name} ${rule}${value}. It stands for: ${Settings.properties[name].description}.`
 }
 
 /** Fastify's `trustProxy` option. `true` (trust everybody) is not accepted: any client could then forge its address. */

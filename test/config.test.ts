@@ -34,6 +34,8 @@ t.test('a wrong setting is named', async (t) => {
   }
   for (const [name, value] of Object.entries(wrong))
     t.throws(() => loadConfig({ [name]: value }), { message: new RegExp(`^Setting ${name} must `) })
+  t.throws(() => loadConfig({ PORT: 'abc' }), /must be integer, but is "abc"\. It stands for: port/)
+  t.throws(() => loadConfig({ ADMIN_PASSWORD: 'short' }), { message: /^((?!short).)*$/ }, 'a secret stays out of logs')
   try {
     loadConfig(wrong)
     t.fail('it should have thrown')

@@ -67,7 +67,7 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
     [makeFolder(t), { PORT: 'x' }, /Setting PORT must be integer/],
     [makeFolder(t), { TRUST_PROXY: 'true' }, /Setting TRUST_PROXY/],
     [makeFolder(t), { DATA_DIR: '/dev/null/x' }, /cannot be opened for writing/],
-    [makeFolder(t), { MODELS_DIR: 'nowhere' }, /models folder cannot be read/],
+    [makeFolder(t), { MODELS_DIR: 'nowhere' }, /models folder does not exist/],
     [makeFolder(t), { HOST: '203.0.113.7' }, /does not have the address 203\.0\.113\.7\. Set HOST/],
     [makeFolder(t), { HOST: 'no such host' }, /no such host". (Set HOST|.*cannot be looked up)/],
   ]

@@ -131,7 +131,7 @@ t.test('a folder that disappears', async (t) => {
   const client = await service.login()
   rmSync(join(service.folder, 'models'), { recursive: true })
   await service.service.reload()
-  t.match((await client.get('/health')).body.data[0].models.why, [/models folder cannot be read/])
+  t.match((await client.get('/health')).body.data[0].models.why, [/models folder does not exist/])
   t.equal(await status(client, CONTACTS), 200)
   mkdirSync(join(service.folder, 'models'))
 })

@@ -16,7 +16,7 @@ Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refus
 
 export const backupCommand: Command = async (context) => {
   const { args, env, stderr } = context
-  if (args.length > 1 || args[0]?.startsWith('-')) throw new UsageError('One file, or none.')
+  if (args.length > 1 || args[0]?.startsWith('-')) throw new UsageError('Name one file, or none. There are no options.')
   const config = loadConfig(env, true)
   const file = requireFile(config)
   const target =

@@ -11,7 +11,7 @@ in a model file, 2 wrong usage.
 
 export const clientCommand: Command = async (context) => {
   const [name, ...more] = context.args
-  if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
+  if (more.length > 0 || name?.startsWith('-')) throw new UsageError('Name one file, or none. There are no options.')
   const language = name?.endsWith('.js') ? 'js' : 'ts'
   const text = await askTemporaryApp(context.env, (app) => app.clientSource(app.models, language))
   if (name === undefined) return text

@@ -17,6 +17,9 @@ export type Command = (context: CommandContext) => Promise<string>
 /** The arguments are wrong. */
 export class UsageError extends Error {}
 
+/** What Node adds to the message about an unknown option: it is about file names that begin with "-". */
+const NODE_HINT = / To specify a positional argument.*$/s
+
 /** Without a preceding "--", npm takes options for its own; only the `npm_config_…` variables show that. */
 function refuseForgotten(help: string, { args, env }: CommandContext): void {
   const options = new Set([...help.matchAll(/--([a-z][a-z-]*)/g)].map(([, name]) => name as string))
@@ -48,7 +51,7 @@ export async function runCommand(
     const { message, code } = error as Error & { code?: string }
     const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
     if (!isUsage && !isExpected(error)) throw error
-    context.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
+    context.stderr.write(isUsage ? `${message.replace(NODE_HINT, '')}\n\n${help}` : `${message}\n`)
     context.exitCode = isUsage ? 2 : 1
   }
 }

@@ -19,7 +19,7 @@ HOST and PORT count as for npm start; if port 3000 is in use, another one is tak
 const MODELS = join(import.meta.dirname, '../demo/models')
 
 export const demoCommand: Command = async ({ args, env, stderr }) => {
-  if (args.length > 0) throw new UsageError('There is nothing to choose.')
+  if (args.length > 0) throw new UsageError('This command takes no arguments.')
   const folder = mkdtempSync(join(tmpdir(), 'dossier-demo-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   cpSync(MODELS, join(folder, 'models'), { recursive: true })

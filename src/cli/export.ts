@@ -41,7 +41,7 @@ export const exportCommand: Command = async (context) => {
     },
   })
   const [name, file = '-', ...more] = positionals
-  if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
+  if (name === undefined || more.length > 0) throw new UsageError('Name a model, and a file or none.')
   const { format = formatOfFile(file), delimiter, decimal, safe, zone } = values
   return withRecords(context, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))

@@ -45,7 +45,7 @@ export const importCommand: Command = async (context) => {
     },
   })
   const [name, file, ...more] = positionals
-  if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
+  if (name === undefined || file === undefined || more.length > 0) throw new UsageError('Name a model and a file.')
   const { 'dry-run': dryRun, as, zone, format = formatOfFile(file), ...others } = values
   const options = parseImport({ ...others, ...(zone && { zone }), format, dryRun: String(dryRun) })
   return withRecords(context, name, as, async ({ config, records, user }) => {

@@ -37,7 +37,7 @@ export const modelsCheck: Command = async (context) => {
     options: { json: { type: 'boolean', default: false } },
   })
   const [given, ...more] = positionals
-  if (more.length > 0) throw new UsageError('One folder, or none.')
+  if (more.length > 0) throw new UsageError('Name one folder, or none.')
   const config = loadConfig(context.env, true)
   const folder = given === undefined ? config.MODELS_DIR : resolveFile(given, context)
   const ignored = await ignoredFiles(folder)

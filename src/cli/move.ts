@@ -48,7 +48,7 @@ const SET_LAST_NUMBERS = defineJob<{ table: string; order: string; last: number 
 
 export const moveCommand: Command = async (context) => {
   const { values } = parseArgs({ args: context.args, options: { to: { type: 'string' } } })
-  if (values.to === undefined) throw new UsageError('Where to?')
+  if (values.to === undefined) throw new UsageError('Say where to: --to PLACE.')
   const config = loadConfig(context.env, true)
   const to = parseLocation(values.to, config, context)
   requireDatabase(config)
@@ -72,7 +72,7 @@ const isUrl = (name: string) => /^postgres(?:ql)?:/.test(name)
 
 function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, context: CommandContext): DatabaseLocation {
   if (isUrl(name) === (DATABASE_URL !== undefined))
-    throw new UsageError('One of the two is PostgreSQL, and the other a data folder.')
+    throw new UsageError('One of the two places must be PostgreSQL, and the other a data folder.')
   return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: resolveFile(name, context) }
 }
 

@@ -10,7 +10,7 @@ its data. Exit codes: 0 done, 1 a fault in a model file, 2 wrong usage.
 
 export const openapiCommand: Command = async (context) => {
   const [name, ...more] = context.args
-  if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
+  if (more.length > 0 || name?.startsWith('-')) throw new UsageError('Name one file, or none. There are no options.')
   const text = `${JSON.stringify(await askTemporaryApp(context.env, (app) => app.document()), null, 2)}\n`
   if (name === undefined) return text
   const file = resolveFile(name, context)

@@ -17,7 +17,7 @@ export const restoreCommand: Command = async (context) => {
     options: { create: { type: 'boolean', default: false } },
   })
   const [name, ...more] = positionals
-  if (name === undefined || more.length > 0) throw new UsageError('Which file?')
+  if (name === undefined || more.length > 0) throw new UsageError('Name one file: the backup.')
   const config = loadConfig(context.env, true)
   if (config.DATABASE_URL !== undefined || !values.create) requireFile(config, ', or say --create')
   const file = resolveFile(name, context)

@@ -85,10 +85,12 @@ export async function readModels(
 }
 
 export async function modelFiles(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch((error: Error) => {
-    throw new ModelFilesError([
-      { file: folder, pointer: '', message: `The models folder cannot be read: ${error.message}` },
-    ])
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    const message =
+      error.code === 'ENOENT'
+        ? 'The models folder does not exist.'
+        : `The models folder cannot be read: ${error.message}`
+    throw new ModelFilesError([{ file: folder, pointer: '', message }])
   })
   return names.filter(isModelFile).sort()
 }

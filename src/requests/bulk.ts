@@ -96,7 +96,12 @@ const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'f
 export function parseExport(parameters: QueryParameters, context: QueryContext): ExportOptions {
   const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of NOT_HERE)
-    if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)
+    if (name in parameters)
+      throw badRequest(
+        name === 'expand'
+          ? 'There is no query parameter "expand" here: an export has the ids of references, and as .xlsx their names.'
+          : `There is no query parameter "${name}" here: an export has all records.`,
+      )
   const query = parseParameters(Object.fromEntries(asked), context)
   return {
     query,

@@ -66,14 +66,14 @@ t.test('import and export at the command line, beside a running service and with
   t.match(await take('a.Item'), { out: /^id,version,name,n,/, err: /^(?:written: .*\n)*$/ })
 
   for (const [run, words, code, err] of [
-    [take, '', 2, /A model, and a file or none/],
-    [take, 'a.Item x y', 2, /A model, and a file or none/],
+    [take, '', 2, /Name a model, and a file or none/],
+    [take, 'a.Item x y', 2, /Name a model, and a file or none/],
     [take, 'a.Itme', 1, /There is no model "a.Itme". Did you mean "a.Item"/],
     [take, 'a.Item --format xml', 1, /csv, ndjson/],
     [take, 'a.Item --as nobody', 1, /There is no user "nobody"/],
     [take, 'a.Item nowhere/x.csv', 1, /ENOENT/],
-    [load, 'a.Item', 2, /A model and a file/],
-    [load, 'a.Item x y', 2, /A model and a file/],
+    [load, 'a.Item', 2, /Name a model and a file/],
+    [load, 'a.Item x y', 2, /Name a model and a file/],
     [load, 'a.Item nowhere.csv', 1, /There is no file/],
     [load, 'a.Item items.csv --decimal dot', 1, /"decimal" must be comma or point/],
     [load, 'a.Item items.csv --key n', 1, /must be a unique field/],

@@ -62,10 +62,10 @@ t.test('what would happen, before anything does', async (t) => {
     faults: [{ file: 'notes.Note.json', pointer: '/properties/x/type' }],
   })
   t.match(await check('--jsn'), { code: 2, err: /Unknown option '--jsn'/ })
-  t.match(await check('a b'), { code: 2, err: /One folder, or none/ })
+  t.match(await check('a b'), { code: 2, err: /Name one folder, or none/ })
   t.match(await check('', { MODELS_DIR: join(folder, 'data', 'dossier.db') }), {
     code: 1,
-    out: /models folder cannot be read/,
+    out: /models folder cannot be read: ENOTDIR/,
   })
   writeFileSync(join(folder, 'dossier.db'), 'not a database at all'.repeat(100))
   rmSync(join(folder, 'models', 'notes.Note.json'))
@@ -162,7 +162,7 @@ t.test('a folder that is not served yet, and who may do what', async (t) => {
     passedOver: ['more', 'notes.yaml'],
     models: [{ access: { read: 'everybody logged in', delete: 'admin' } }, {}],
   })
-  t.match(await check('nowhere'), { code: 1, out: /models folder cannot be read/ })
+  t.match(await check('nowhere'), { code: 1, out: /models folder does not exist/ })
 })
 
 t.test('who may do what, in words', async (t) => {

@@ -92,7 +92,8 @@ t.test('faults of files, all at once', async (t) => {
 })
 
 t.test('a folder that is not there', async (t) => {
-  await t.rejects(loadModels(join(t.testdir(), 'nowhere')), /models folder cannot be read/)
+  await t.rejects(loadModels(join(t.testdir(), 'nowhere')), /models folder does not exist/)
+  await t.rejects(loadModels(import.meta.filename), /models folder cannot be read: ENOTDIR/)
 })
 
 t.test('a file that cannot be read', async (t) => {

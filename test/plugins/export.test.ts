@@ -116,7 +116,7 @@ t.test('export', async (t) => {
       { name: 'odd delimiter', path: `${EXPORT}?delimiter=x`, ...bad, has: ['comma, semicolon or tab'] },
       { name: 'odd safe', path: `${EXPORT}?safe=yes`, ...bad, has: ['true or false'] },
       { name: 'a page', path: `${EXPORT}?limit=5`, ...bad, has: ['an export has all records'] },
-      { name: 'expand', path: `${EXPORT}?expand=other`, ...bad },
+      { name: 'expand', path: `${EXPORT}?expand=other`, ...bad, has: ['the ids of references'] },
       { name: 'odd filter', path: `${EXPORT}?nme=x`, ...bad, has: ['Did you mean'] },
       { name: 'a secret', path: `${EXPORT}?fields=secret`, ...bad },
       { name: 'format twice', path: `${EXPORT}?format=csv&format=csv`, ...bad },

@@ -199,7 +199,7 @@ t.test('models are edited by requests', async (t) => {
     t.match(await read('d.Bad'), { schema: null, fixed: /not JSON/ })
     renameSync(join(app.folder, 'models'), join(app.folder, 'elsewhere'))
     for (const path of ['/ws/models', '/ws/models/a.Note'])
-      t.match(await admin.get(path), { status: 503, body: { message: /^The models folder cannot be read: ENOENT/ } })
+      t.match(await admin.get(path), { status: 503, body: { message: /^The models folder does not exist/ } })
     renameSync(join(app.folder, 'elsewhere'), join(app.folder, 'models'))
   })
 })

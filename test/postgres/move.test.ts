@@ -129,8 +129,8 @@ if (hasServer()) {
     await t.rejects(insertRows(served.db, taken), { message: /Another move into the same place/ })
     await served.close()
     await (await openStorage({ ...app.config, DATABASE_URL: partly })).close()
-    t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two is PostgreSQL/ })
-    t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Where to/ })
+    t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two places must be PostgreSQL/ })
+    t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Say where to/ })
     t.match(await runScript('move.ts', ['--help'], {}), { code: 0, out: HELP })
 
     const moved = await startApp(t, { folder: app.folder, env: { DATABASE_URL: there } })

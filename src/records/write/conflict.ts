@@ -43,7 +43,7 @@ export function createConflictThrower({ model, journal, requireReachable, findRe
     if (isMerge && conflict?.clashes.length === 0) requireBounds(model.fields, current, sent)
     throw new Failure(
       'VERSION_CONFLICT',
-      `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
+      `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. ${operation === 'delete' ? 'Look at the current record, and delete it again.' : 'Merge your change into the current record and try again.'}`,
       { data: [mayKnow ? current : { id, version: current.version }], conflict },
     )
   }
