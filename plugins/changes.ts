@@ -11,7 +11,7 @@ import {
   readNewest,
   rightsChangedFailure,
 } from '../src/journal/feed.ts'
-import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
+import { MAX_STREAMS, MAX_STREAMS_PER_USER } from '../src/journal/stream.ts'
 import { forbiddenFailure, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
@@ -212,8 +212,8 @@ async function changes(app: FastifyInstance) {
     const { changeStreams } = app
     if (changeStreams.size >= MAX_STREAMS)
       throw unavailableFailure('There are too many streams. Try again in a while.', 10)
-    if (changeStreams.countStreams(username) >= MAX_PER_USER)
-      throw unavailableFailure(`You have ${MAX_PER_USER} streams already. Close some of them.`, 10)
+    if (changeStreams.countStreams(username) >= MAX_STREAMS_PER_USER)
+      throw unavailableFailure(`You have ${MAX_STREAMS_PER_USER} streams already. Close some of them.`, 10)
   }
 }
 

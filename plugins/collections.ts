@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../src/filters/access.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
-import { createVisibleModels, type VisibleModelsFor } from '../src/model/visible-models.ts'
+import { createVisibleModelsLookup, type VisibleModelsFor } from '../src/model/visible-models.ts'
 import type { RecordsContext } from '../src/records/context.ts'
 import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
@@ -13,12 +13,12 @@ import type { QueryContext } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** access by the unrestricted models; where fields are hidden, use `VisibleModels.access` */
+    /** access by the unrestricted models; where fields are hidden, use `VisibleContext.access` */
     access: Access
     /** The models as a user sees them. */
     visibleModelsFor: VisibleModelsFor
     /** Makes something once for all users who see the same fields. */
-    perVisibleModels<Made>(make: (visible: VisibleModels) => Made): (user: User) => Made
+    perVisibleModels<Made>(make: (visible: VisibleContext) => Made): (user: User) => Made
     /** Returns a function that gives a model as a user sees it, with parsing context and records. */
     createVisibleModelLookup(model: Model): (user: User) => VisibleModel
     /** the `Records` of each model with all its fields */
@@ -27,7 +27,7 @@ declare module 'fastify' {
 }
 
 /** The models as some users see them, and what works on these. */
-export interface VisibleModels {
+export interface VisibleContext {
   models: Models
   access: Access
   collections: Collections
@@ -43,9 +43,9 @@ export interface VisibleModel {
 /** Creates the `Records` of each model, once for all users who see the same of it; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
-  const visibleModelsFor = createVisibleModels(models)
+  const visibleModelsFor = createVisibleModelsLookup(models)
   const unrestrictedAccess = createAccess(models, storage.db)
-  const visibleByModels = new WeakMap<Models, VisibleModels>()
+  const visibleByModels = new WeakMap<Models, VisibleContext>()
   const shared = {
     storage,
     limits,
@@ -57,7 +57,7 @@ async function collections(app: FastifyInstance) {
     advise: (advice: string) => app.log.warn(advice),
   }
 
-  function createVisibleRecords(visibleModels: Models): VisibleModels {
+  function createVisibleRecords(visibleModels: Models): VisibleContext {
     const access = unrestrictedAccess.forVisibleModels(visibleModels)
     const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
     const context: RecordsContext = { ...shared, models: visibleModels, access, unrestrictedRecords }
@@ -70,7 +70,7 @@ async function collections(app: FastifyInstance) {
     return { models: visibleModels, access, collections: { get } }
   }
 
-  function getOrCreateVisible(visibleModels: Models): VisibleModels {
+  function getOrCreateVisible(visibleModels: Models): VisibleContext {
     const visible = visibleByModels.get(visibleModels) ?? createVisibleRecords(visibleModels)
     visibleByModels.set(visibleModels, visible)
     return visible
@@ -85,7 +85,7 @@ async function collections(app: FastifyInstance) {
   app.decorate('visibleModelsFor', visibleModelsFor)
   app.decorate('access', unrestricted.access)
   app.decorate('collections', unrestricted.collections)
-  const perVisibleModels = <Made>(make: (visible: VisibleModels) => Made) => {
+  const perVisibleModels = <Made>(make: (visible: VisibleContext) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
       const visibleModels = visibleModelsFor(user)

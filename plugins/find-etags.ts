@@ -12,8 +12,9 @@ import { toETag } from '../src/requests/preconditions.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * The ETag of a find, and whether the client has that state already. `users` are the one who asks, and the one whose
-     * rights apply. Undefined if the journal cannot tell, because records that the answer may depend on have no history.
+     * The ETag of a find, and whether the client has that state already. `users` are the one who asks, and the one
+     * whose rights apply. Undefined if the journal cannot tell, because records that the answer may depend on have no
+     * history.
      */
     findEtag(model: Model, users: User[], url: string, ifNoneMatch: string | undefined): Promise<FindEtag | undefined>
   }

@@ -52,8 +52,8 @@ async function routes(app: FastifyInstance) {
     route.preValidation = [...refused, route.preValidation ?? []].flat()
   })
 
-  // `OPTIONS` of public routes is answered before the login is checked. All others are answered after it, so that strangers
-  // cannot find out which routes exist.
+  // `OPTIONS` of public routes is answered before the login is checked. All others are answered after it, so that
+  // strangers cannot find out which routes exist.
   const answerOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const allowed = request.method === 'OPTIONS' && request.is404 ? allowedAt(request) : []
     if (allowed.length === 0) return done()

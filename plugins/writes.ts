@@ -29,20 +29,20 @@ import type { QueryParameters } from '../src/requests/parameters.ts'
 import { parseRecordId } from '../src/requests/path-parameters.ts'
 import {
   CONFLICTS,
-  createOnlyIfNew,
   type DeleteBody,
   isVersion,
   mustBeNew,
   refuseIfMatch,
   requireSameVersion,
   versionInBody,
+  withNewOnlyStatus,
   withPreconditionStatus,
 } from '../src/requests/preconditions.ts'
 import { allowOnly, badRequest, parseFlag, parseWholeNumber } from '../src/requests/query.ts'
 
 /** Requires only that `data` is an object; `Records` validates its fields. */
-const data = Type.Object({})
-const merge = Type.Optional(Type.Boolean())
+const DataSchema = Type.Object({})
+const MergeSchema = Type.Optional(Type.Boolean())
 const bodyCheck = (properties: TProperties, options = {}) =>
   createAjv({ verbose: true }).compile(Type.Object(properties, options))
 const checkBody =
@@ -50,10 +50,10 @@ const checkBody =
   ({ httpPart }) =>
     httpPart === 'body' ? check : () => true
 const closed = { additionalProperties: false }
-const checkUpdate = bodyCheck({ data, merge }, closed)
-const createEnvelope = checkBody(bodyCheck({ data }, closed))
-const updateEnvelope = checkBody(checkUpdate)
-const anyObject = checkBody(bodyCheck({}))
+const checkUpdate = bodyCheck({ data: DataSchema, merge: MergeSchema }, closed)
+const compileCreateBody = checkBody(bodyCheck({ data: DataSchema }, closed))
+const compileUpdateBody = checkBody(checkUpdate)
+const compilePatchBody = checkBody(bodyCheck({}))
 /** Names the body in the error message if it and the URL name different versions. */
 const BODY = 'The body'
 
@@ -110,7 +110,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
   }
 
   app.route<{ Body: { data: Record<string, unknown> } }>({
-    validatorCompiler: createEnvelope,
+    validatorCompiler: compileCreateBody,
     preValidation,
     method: 'PUT',
     url: '',
@@ -130,7 +130,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const { model: visible, records } = visibleModelFor(user)
       const write = () =>
         hasChildren(visible, data) ? nestedWriterFor(user).create(visible, data, user) : records.create(data, user)
-      const record = await createOnlyIfNew(mustBeNew(headers['if-none-match']), write)
+      const record = await withNewOnlyStatus(mustBeNew(headers['if-none-match']), write)
       reply.header('location', `/ws/rest/${model.name}/${record.id}`)
       return reply.answerWrite(record)
     },
@@ -155,19 +155,21 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     const id = parseRecordId(request.params as QueryParameters)
     const { model: visible, records } = visibleModelFor(user)
     requireSameVersion(matched, data.version)
-    const named = matched === undefined ? data : { ...data, version: matched }
-    const isTogether = hasChildren(visible, named)
+    const versionedData = matched === undefined ? data : { ...data, version: matched }
+    const isTogether = hasChildren(visible, versionedData)
     if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
     const write = () =>
-      isTogether ? nestedWriterFor(user).update(visible, id, named, user) : records.update(id, named, user)
+      isTogether
+        ? nestedWriterFor(user).update(visible, id, versionedData, user)
+        : records.update(id, versionedData, user)
     if (!merge) return reply.answerWrite(await withPreconditionStatus(matched, write))
-    const { record, merged } = await withPreconditionStatus(matched, () => records.merge(id, named, user))
+    const { record, merged } = await withPreconditionStatus(matched, () => records.merge(id, versionedData, user))
     return reply.answerWrite(record, { merged })
   }
 
   app.route<{ Params: QueryParameters; Body: UpdateBody }>({
     ...updating,
-    validatorCompiler: updateEnvelope,
+    validatorCompiler: compileUpdateBody,
     method: 'POST',
     url: '/:id',
     config: { ...updating.config, docs: docs.update },
@@ -214,13 +216,13 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     if (hidden.length > 0) throw invalidFields(Object.fromEntries(hidden))
     const fields = objects.map(({ name }) => name)
     const base = await patchedRecord(id, matched ?? body.version, fields, user)
-    const named = Object.fromEntries(fields.map((name) => [name, body[name] as Record<string, unknown>]))
-    return { ...body, ...applyPatch(base as Record<string, unknown>, named) }
+    const objectPatches = Object.fromEntries(fields.map((name) => [name, body[name] as Record<string, unknown>]))
+    return { ...body, ...applyPatch(base as Record<string, unknown>, objectPatches) }
   }
 
   app.route<{ Params: QueryParameters; Body: Record<string, unknown> }>({
     ...updating,
-    validatorCompiler: anyObject,
+    validatorCompiler: compilePatchBody,
     method: 'PATCH',
     url: '/:id',
     config: { ...updating.config, takesPatch: true, docs: docs.patch },
@@ -263,12 +265,12 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const { records } = visibleModelFor(user)
       const id = parseRecordId(params)
       const matched = await request.matchedVersion(id, visibleModelFor(user).records)
-      const named = requireSameVersion(
+      const versionInRequest = requireSameVersion(
         parseWholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),
         BODY,
       )
-      const expected = requireSameVersion(matched, named)
+      const expected = requireSameVersion(matched, versionInRequest)
       if (!isPreview) return success(await withPreconditionStatus(matched, () => records.remove(id, expected, user)))
       await withPreconditionStatus(matched, () => records.requireRecord(id, 'delete', user, expected))
       const effects = await previewDelete([{ model, id }], new HttpCaller(user, reply.raw))

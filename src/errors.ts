@@ -1,7 +1,6 @@
 /**
- * Every failure a client can see. The table is the contract: a code never changes its meaning,
- * and `plugins/API.md` lists each one (a test compares the two). `http` is the HTTP status, `status` the negative number
- * in the envelope.
+ * Every failure a client can see. The table is the contract: a code never changes its meaning, and `plugins/API.md`
+ * lists each one (a test compares the two). `http` is the HTTP status, `status` the negative number in the envelope.
  */
 export const CODES = {
   BAD_REQUEST: { http: 400, status: -1 },

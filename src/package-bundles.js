@@ -15,9 +15,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /*
- * These packages consist of some 800 small modules. Bundled, they save a third of the start, 22 MB of the process and 16 MB
- * of each serving thread. A thread that imports this module first uses the bundles, if they have been made. It is plain
- * JavaScript because it runs before Node's TypeScript compiler is loaded.
+ * These packages consist of some 800 small modules. Bundled, they save a third of the start, 22 MB of the process and
+ * 16 MB of each serving thread. A thread that imports this module first uses the bundles, if they have been made. It is
+ * plain JavaScript because it runs before Node's TypeScript compiler is loaded.
  */
 
 const ES_MODULES = ['@sinclair/typebox', 'kysely']
@@ -166,7 +166,8 @@ const PROJECT = String(pathToFileURL(join(import.meta.dirname, '..', '/')))
 
 module.registerHooks({
   resolve(specifier, context, nextResolve) {
-    // Model files may be elsewhere, with packages of their own. `require` of a CommonJS package needs the package itself.
+    // Model files may be elsewhere, with packages of their own. `require` of a CommonJS package needs the package
+    // itself.
     const isOurs = PACKAGES.includes(specifier) && context.conditions.includes('import')
     if (!isOurs || !context.parentURL?.startsWith(PROJECT)) return nextResolve(specifier, context)
     bundles ??= findBundles()

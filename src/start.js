@@ -3,9 +3,9 @@ import './node-version.js'
 import * as module from 'node:module'
 
 /*
- * Starts the server with Node's compile cache, in `node_modules/.cache`: a start takes a third less time and a sixth less
- * memory. If that folder cannot be written, it starts without. This file is plain JavaScript, because Node would have to load
- * its TypeScript compiler for it; all others are in the cache without their types.
+ * Starts the server with Node's compile cache, in `node_modules/.cache`: a start takes a third less time and a sixth
+ * less memory. If that folder cannot be written, it starts without. This file is plain JavaScript, because Node would
+ * have to load its TypeScript compiler for it; all others are in the cache without their types.
  *
  * `npm start` also limits the heap of young objects to 4 MB, which saves a tenth of the memory and costs no speed. With
  * PostgreSQL, objects live longer, because answers wait for the database: 14 MB make writes a twelfth faster there.

@@ -91,6 +91,23 @@ for (const [page, text] of pages) {
   t.test(`the sessions in ${page} are what really happens`, (t) => runSessions(t, sessions))
 }
 
+/** Files that readers of the pages make. */
+const OF_READERS =
+  /^(?:plugins\/hello|test\/plugins\/hello\.test|test\/records\/first\.test|main|dossier|client)\.[jt]s$/
+
+t.test('the source files that the pages name exist', async (t) => {
+  const files = ['models', 'plugins', 'src', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => `/${join(folder, name)}`),
+  )
+  for (const [page, text] of pages)
+    for (const [, name = ''] of text.matchAll(/`([\w./-]+\.[jt]s)`/g))
+      if (!OF_READERS.test(name) && !name.startsWith('/'))
+        t.ok(
+          files.some((file) => file.endsWith(`/${name}`)),
+          `${page}: ${name}`,
+        )
+})
+
 t.test('the pages with sessions are known', async (t) => {
   const withSessions = [...pages].filter(([, text]) => text.includes('```console\n')).map(([page]) => page)
   t.strictSame(withSessions.sort(), ['README.md', 'plugins/API.md'])
@@ -178,7 +195,7 @@ t.test('what the READMEs give to paste passes types, lint and its own test', asy
       symlinkSync(join(ROOT, name), join(folder, name))
   for (const name of ['plugins', 'models']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   mkdirSync(join(folder, 'test', 'plugins'), { recursive: true })
-  for (const name of ['helper.ts', 'described.ts', 'engine.ts'])
+  for (const name of ['helper.ts', 'check-answers.ts', 'engine.ts'])
     cpSync(join(ROOT, 'test', name), join(folder, 'test', name))
   writeFileSync(join(folder, 'plugins', 'hello.ts'), hello as string)
   writeFileSync(join(folder, 'test', 'plugins', 'hello.test.ts'), test as string)

@@ -1,6 +1,6 @@
 /**
- * Test files that run one after the other in one process: to start a process and to import everything takes longer than many
- * a test. Each of them can be run by itself as well. Those that replace something of the whole process stay alone.
+ * Test files that run one after the other in one process: to start a process and to import everything takes longer than
+ * many a test. Each of them can be run by itself as well. Those that replace something of the whole process stay alone.
  */
 export const RECORDS = [
   'plugins/records',
@@ -70,9 +70,9 @@ export const HTTP_AND_META = [
 ]
 
 /**
- * Not again on PostgreSQL: they are about headers, the bodies of requests and the files of the page. What they write and read
- * besides is written and read by plugins/records and plugins/tokens as well. Totals are counted more often on a server that
- * others use at the same time; that they are right there is tested by plugins/oracle.
+ * Not again on PostgreSQL: they are about headers, the bodies of requests and the files of the page. What they write
+ * and read besides is written and read by plugins/records and plugins/tokens as well. Totals are counted more often on
+ * a server that others use at the same time; that they are right there is tested by plugins/oracle.
  */
 export const SQLITE_ONLY = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress', 'plugins/totals']
 
@@ -138,8 +138,8 @@ export const TABLES = [
 ]
 
 /**
- * Tests of the groups above whose threads are measured: only they reach some lines there. On SQLite they run together with
- * TABLES, because a thread takes twice as long to start if it is measured.
+ * Tests of the groups above whose threads are measured: only they reach some lines there. On SQLite they run together
+ * with TABLES, because a thread takes twice as long to start if it is measured.
  */
 const WITH_THREADS = [
   'journal/hidden',
@@ -160,8 +160,8 @@ export const MEASURED = [...TABLES, ...WITH_THREADS]
 export const GROUPED = [RECORDS, FINDS, HISTORY, PEOPLE, HTTP_AND_META, SQLITE_ONLY, UNITS, TABLES].flat()
 
 /**
- * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or threads,
- * kills them, or runs programs of others.
+ * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or
+ * threads, kills them, or runs programs of others.
  */
 export const LONG = [
   'cli/*',

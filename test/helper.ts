@@ -1,4 +1,4 @@
-import './described.ts'
+import './check-answers.ts'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -128,7 +128,7 @@ export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Sto
   return storage
 }
 
-/** PostgreSQL database by folder: a second start in the same folder usesOfModels the same database. */
+/** PostgreSQL database by folder: a second start in the same folder uses the same database. */
 const databases = new Map<string, string>()
 
 async function databaseSettings(t: Test, folder: string): Promise<{ DATABASE_URL?: string }> {
@@ -152,7 +152,7 @@ export interface AppOptions {
 const preparedDatabases = new Map<string, Buffer>()
 /** The same on PostgreSQL: names of databases that others are copied from. */
 const templates = new Map<string, Promise<string>>()
-/** How many apps had these models so far. A template is preparedDatabases for the second one: many models are there only once. */
+/** How many apps had these models so far. A template is made for the second one: many models are there only once. */
 const usesOfModels = new Map<string, number>()
 
 const NO_MODELS = ''
@@ -284,7 +284,9 @@ export async function ok(answer: Promise<Answer>): Promise<Answer['body']> {
 
 const AGENT = new Agent({ keepAlive: true })
 
-/** Sends one request by node:http: `fetch` takes several times as long, and most of what tests do is to send requests. */
+/**
+ * Sends one request by node:http: `fetch` takes several times as long, and most of what tests do is to send requests.
+ */
 function exchange(
   url: URL,
   method: string,

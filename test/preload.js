@@ -6,11 +6,13 @@ import { isMainThread } from 'node:worker_threads'
 import { CACHE } from '../src/package-bundles.js'
 
 /*
- * Every process and worker thread of a test run loads this file first (test/run.ts names it in NODE_OPTIONS), so that they
- * compile as little as possible. It is plain JavaScript because Node would have to load its TypeScript compiler for it.
+ * Every process and worker thread of a test run loads this file first (test/run.ts names it in NODE_OPTIONS), so that
+ * they compile as little as possible. It is plain JavaScript because Node would have to load its TypeScript compiler
+ * for it.
  *
- * V8 counts exactly only what it has compiled in the same thread. Where coverage is measured, the compile cache is therefore
- * off, and source files are loaded that test/run.ts has stripped of their types. Everywhere else the compile cache is on.
+ * V8 counts exactly only what it has compiled in the same thread. Where coverage is measured, the compile cache is
+ * therefore off, and source files are loaded that test/run.ts has stripped of their types. Everywhere else the compile
+ * cache is on.
  */
 const { TEST_STRIPPED: stripped, NODE_OPTIONS = '' } = process.env
 const root = join(import.meta.dirname, '..')
@@ -19,14 +21,14 @@ const rootUrl = `${pathToFileURL(root)}/`
 const TEST_ERRORS = pathToFileURL(join(import.meta.dirname, 'test-errors.js')).href
 
 /**
- * Tests in which no coverage is measured, which takes a fifth longer: others cover all that they cover. If a new test makes
- * one of them the only one that covers a line, add a test of that line elsewhere.
+ * Tests in which no coverage is measured, which takes a fifth longer: others cover all that they cover. If a new test
+ * makes one of them the only one that covers a line, add a test of that line elsewhere.
  */
 const UNCOVERED =
-  /[\\/]test[\\/](?:batches[\\/]records|crash[\\/](?:crash|model-edits)|docs|page|postgres[\\/](?:http-and-meta|page|history|people|service))\b/
+  /[\\/]test[\\/](?:by-group[\\/]records|crash[\\/](?:crash|model-edits)|docs|page|postgres[\\/](?:http-and-meta|page|history|people|service))\b/
 /** Tests and programs in which the worker threads are not measured, for the same reason. */
 const WITHOUT_THREADS =
-  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:batches[\\/](?:http-and-meta|units|history|people)|crash|postgres[\\/](?:records|values)))\b/
+  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:by-group[\\/](?:http-and-meta|units|history|people)|crash|postgres[\\/](?:records|values)))\b/
 /** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
 const LOADER = '@tapjs/processinfo'
 

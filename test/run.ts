@@ -11,9 +11,9 @@ import { startPostgres } from './postgres-server.ts'
 import { stripTo } from './strip.ts'
 
 /**
- * Checks the types, lints, and runs the tests, on both engines: `npm test`. `npm test -- --engine=sqlite` leaves PostgreSQL
- * out, `npm test -- --quick` also the browser, the coverage and what takes long. If test files are named, only these are
- * run. What failed is said once more at the end.
+ * Checks the types, lints, and runs the tests, on both engines: `npm test`. `npm test -- --engine=sqlite` leaves
+ * PostgreSQL out, `npm test -- --quick` also the browser, the coverage and what takes long. If test files are named,
+ * only these are run. What failed is said once more at the end.
  */
 const given = process.argv.slice(2)
 const isQuick = given.includes('--quick')
@@ -22,19 +22,19 @@ const rest = given.filter((word) => word !== '--quick' && !word.startsWith('--en
 const areNamed = rest.some((word) => !word.startsWith('-'))
 
 /** What needs a browser. */
-const BROWSER = 'test/page/{corners,editing,places,sheet,together}.test.ts'
+const BROWSER = 'test/page/{rare-states,editing,places,sheet,together}.test.ts'
 const QUICK = ['--disable-coverage', '--allow-empty-coverage']
 
 /**
  * All test files; those that share a process by the file that brings them together. tap runs them in the order of their
- * paths: `test/batches` comes first, because it takes longest.
+ * paths: `test/by-group` comes first, because it takes longest.
  */
 function files(): string[] {
   const long = LONG.map((name) => `test/${name}.test.ts`)
   const left = [...(isOnBoth ? [] : ['test/postgres/**']), ...(isQuick ? [BROWSER, ...long] : [])]
   const grouped = GROUPED.map((name) => `test/${name}.test.ts`)
   const alone = globSync('test/**/*.test.ts', { exclude: [...left, ...grouped] })
-  return [...globSync('test/batches/*.ts'), ...alone.sort()]
+  return [...globSync('test/by-group/*.ts'), ...alone.sort()]
 }
 
 /** Databases are made from one that has the service's own tables: to make those takes longer than many a test. */
@@ -54,8 +54,8 @@ const MEMORY_DISK = '/dev/shm'
 const MIN_MEMORY = 4 * 1024 ** 3
 
 /**
- * Whether temporary files can be in memory. Many tests wait for a disk, some hundred databases are created, and no test is
- * about a power failure. The PostgreSQL server is started from there, which some systems do not allow.
+ * Whether temporary files can be in memory. Many tests wait for a disk, some hundred databases are created, and no test
+ * is about a power failure. The PostgreSQL server is started from there, which some systems do not allow.
  */
 function hasMemoryDisk(): boolean {
   if (process.env.TMPDIR !== undefined || !existsSync('/proc/mounts')) return false

@@ -188,8 +188,8 @@ t.test('a hundred edits under constant load: not one failed request, not one los
   const moving = async () => {
     while (!stop) {
       const answer = await client.put('/ws/rest/load.Moving', { name: 'kept' })
-      // The model itself comes and goes; but no request may break. Where tables are changed in place, who writes to one waits
-      // for that, and is told so if it takes too long.
+      // The model itself comes and goes; but no request may break. Where tables are changed in place, who writes to one
+      // waits for that, and is told so if it takes too long.
       if (![200, 404, ...(isPostgres ? [503] : [])].includes(answer.status)) failures.push(answer.text)
       await sleep(BETWEEN_MS)
     }

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks'
 
 /*
- * Stands in for `async-hook-domain`, by which tap finds the test that an error belongs to if nobody catches it. That package
- * has Node call a function for every promise and callback, which takes a third of the time of a test run.
+ * Stands in for `async-hook-domain`, by which tap finds the test that an error belongs to if nobody catches it. That
+ * package has Node call a function for every promise and callback, which takes a third of the time of a test run.
  */
 
 /** The domain of the test that is running, wherever its promises and callbacks lead to. */

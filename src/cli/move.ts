@@ -37,8 +37,8 @@ starts over. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
 const COPY_TABLES = import.meta.resolve('../tables/copy-tables.ts')
-const BEGIN = defineJob<string, void>(COPY_TABLES, 'prepareTarget')
-const FINISH = defineJob<string, void>(COPY_TABLES, 'finishMove')
+const PREPARE_TARGET = defineJob<string, void>(COPY_TABLES, 'prepareTarget')
+const FINISH_MOVE = defineJob<string, void>(COPY_TABLES, 'finishMove')
 const CREATE_TABLES = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY_TABLES, 'createTables')
 const INSERT_ROWS = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
 const SET_LAST_NUMBERS = defineJob<{ table: string; order: string; last: number }[], void>(
@@ -58,10 +58,10 @@ export const moveCommand: Command = async (context) => {
   const target = await openEvenUnfinished(to)
   try {
     const token = randomUUID()
-    await target.runWriteJob(BEGIN, token)
+    await target.runWriteJob(PREPARE_TARGET, token)
     const rows = await inspectDatabase(config, (source) => copyRecords(source, target, models, context, token))
     await target.setSecret(secret)
-    await target.runWriteJob(FINISH, token)
+    await target.runWriteJob(FINISH_MOVE, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
   } finally {
     await target.close()

@@ -5,7 +5,7 @@ import { loadModels } from '../filters/load-models.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { ADMIN, type User } from '../model/access.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
-import { createVisibleModels } from '../model/visible-models.ts'
+import { createVisibleModelsLookup } from '../model/visible-models.ts'
 import { findUser } from '../people/users.ts'
 import { KnownTotals } from '../records/find/known-totals.ts'
 import { createRecords, type Records } from '../records/records.ts'
@@ -57,7 +57,7 @@ export async function withRecords<Result>(
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
   const begin = async () => {
     const user = as === undefined ? admin : await findUser(storage.db, as)
-    const visibleModels = createVisibleModels(models)(user)
+    const visibleModels = createVisibleModelsLookup(models)(user)
     const context = {
       ...shared,
       models: visibleModels,

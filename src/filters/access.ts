@@ -14,8 +14,8 @@ const MAX_REACHES = 5000
 export type Access = Omit<ReturnType<typeof createAccess>, 'forVisibleModels'>
 
 /**
- * Decides which records users may access. Rules of rows become conditions here, once for users with equal values. `models`
- * have all their fields, because rules may look at each of them.
+ * Decides which records users may access. Rules of rows become conditions here, once for users with equal values.
+ * `models` have all their fields, because rules may look at each of them.
  */
 export function createAccess(models: Models, db: Database) {
   const { dialect } = db

@@ -117,8 +117,8 @@ function relatedCondition(filter: RelatedFilter, model: Model, context: FilterCo
 }
 
 /**
- * The context in which a search looks up the related records of each record in their index. Undefined if it is better to
- * find all related records first: if their own values matter, or if they are not many more.
+ * The context in which a search looks up the related records of each record in their index. Undefined if it is better
+ * to find all related records first: if their own values matter, or if they are not many more.
  */
 function lookupContext(
   { relation, matching }: RelatedFilter,

@@ -5,8 +5,8 @@ import type { Filter } from '../requests/query.ts'
 import { ALWAYS, all, type Condition, NEVER } from '../tables/condition.ts'
 
 /**
- * The records of a model that a user may access for an operation. `Access.reachFor` makes it, and keeps it for all users whose
- * rules have equal values.
+ * The records of a model that a user may access for an operation. `Access.reachFor` makes it, and keeps it for all
+ * users whose rules have equal values.
  */
 export interface Reach {
   scope: Scope
@@ -50,8 +50,8 @@ export const withReach = ({ searchCondition }: Reach, ...conditions: Condition[]
   all([searchCondition, ...conditions])
 
 /**
- * Like `withReach`, for a statement that finds a few records by an index. A cached statement passes `bind`, which replaces
- * each bound value.
+ * Like `withReach`, for a statement that finds a few records by an index. A cached statement passes `bind`, which
+ * replaces each bound value.
  */
 export const withReachByIndex = (
   { indexedCondition }: Reach,

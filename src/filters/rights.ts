@@ -8,7 +8,7 @@ import {
   type Operation,
 } from '../model/access.ts'
 import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
-import { createVisibleModels, type VisibleModelsFor } from '../model/visible-models.ts'
+import { createVisibleModelsLookup, type VisibleModelsFor } from '../model/visible-models.ts'
 import { targetModel } from '../requests/field-paths.ts'
 import { findOperator } from '../requests/operators.ts'
 import type { Filter } from '../requests/query.ts'
@@ -65,7 +65,7 @@ function describeRules(rules: AccessRule[], operation: Operation, context: { mod
 /** Warnings for the author of model files: rules without an index, attributes that no user has, useless rights. */
 function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): Map<string, string[]> {
   const all = byName(models)
-  const visibleModelsFor = createVisibleModels(all)
+  const visibleModelsFor = createVisibleModelsLookup(all)
   const unknown = Map.groupBy(unknownAttributes(models, users), ({ model }) => model)
   return new Map(
     models.map((model) => [
@@ -108,7 +108,7 @@ export function withRights<Report extends { model: string }>(
   users: { attributes: Attributes }[],
 ): (Report & { rights: RoleRights[]; warnings: string[] })[] {
   const all = byName(models)
-  const visibleModelsFor = createVisibleModels(all)
+  const visibleModelsFor = createVisibleModelsLookup(all)
   const warnings = rightsWarnings(models, users)
   return reports.map((report) => ({
     ...report,

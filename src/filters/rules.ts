@@ -81,8 +81,8 @@ export function unknownAttributes(models: Model[], users: { attributes: Attribut
 }
 
 /**
- * The filter of a rule for a user. Undefined, so that no record matches, if the user lacks one of the attributes, or if its
- * value does not fit: a text where a number is compared, a list where the operator takes one value.
+ * The filter of a rule for a user. Undefined, so that no record matches, if the user lacks one of the attributes, or if
+ * its value does not fit: a text where a number is compared, a list where the operator takes one value.
  */
 export function ruleFor(rule: RowRule, user: User, context: { model: Model; models: Models }): Filter | undefined {
   const lacks = userValuesIn(rule).some((name) => [attributeOf(user, name)].flat().length === 0)

@@ -69,7 +69,7 @@ export async function areStatesWithin(
   const found: boolean[] = []
   for (const some of inGroups(states, STATES_PER_PORTION)) {
     const gone = new Map<string, DeletedRecords>()
-    await findGone(reach.filters, some, gone, parts)
+    await findDeleted(reach.filters, some, gone, parts)
     const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))
     const within = new Set(rows.map(({ state__key }) => state__key))
     found.push(...some.map((_, index) => within.has(index)))
@@ -95,7 +95,7 @@ function statesStatement(
     isSearch,
     tableOf: (target: Model) => {
       const some = gone.get(target.name)
-      return some ? withGone(some, dialect) : undefined
+      return some ? withDeleted(some, dialect) : undefined
     },
   }
   const isWithin = any(filters.map((filter) => toCondition(filter, withoutIndexes(model), filterContext)))
@@ -119,7 +119,7 @@ function stateRows(fields: Field[], states: Row[], dialect: Database['dialect'])
 }
 
 /** A table with the records that are deleted. */
-function withGone({ model, states }: DeletedRecords, dialect: Database['dialect']): RawBuilder<unknown> {
+function withDeleted({ model, states }: DeletedRecords, dialect: Database['dialect']): RawBuilder<unknown> {
   const fields = [ID_FIELD, VERSION_FIELD, ...visibleFields(unrestrictedModel(model))]
   const columns = sql.join(fields.map(({ name }) => sql.ref(name)))
   const rows = stateRows(fields, [...states.values()], dialect)
@@ -127,7 +127,7 @@ function withGone({ model, states }: DeletedRecords, dialect: Database['dialect'
 }
 
 /** Finds the deleted records that references of these states lead to, as far as filters follow them. */
-async function findGone(
+async function findDeleted(
   filters: Filter[],
   states: Row[],
   gone: Map<string, DeletedRecords>,
@@ -143,7 +143,7 @@ async function findGone(
     if (found.length === 0) continue
     for (const state of found) known.states.set(state.id, state)
     gone.set(target.name, known)
-    await findGone(inner, found, gone, parts)
+    await findDeleted(inner, found, gone, parts)
   }
 }
 

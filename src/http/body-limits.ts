@@ -39,8 +39,8 @@ export class BodyLimits {
   #total = 0
 
   /**
-   * `memoryShare`: part of the limits for small bodies of users that this thread may use. Large bodies and those without a
-   * login are read by the main thread alone, so their limits are not divided.
+   * `memoryShare`: part of the limits for small bodies of users that this thread may use. Large bodies and those
+   * without a login are read by the main thread alone, so their limits are not divided.
    */
   constructor(bodyLimit: number, memoryShare = 1) {
     this.#memoryShare = memoryShare

@@ -82,7 +82,7 @@ export class HttpFront {
   readonly #server: Server
   #handler: Handler
   /** requests in progress, with the handler that answers each */
-  readonly #underWay = new Map<HttpExchange, Handler>()
+  readonly #inProgress = new Map<HttpExchange, Handler>()
   readonly #connections: Connections
   readonly #turns = new Turns<HttpExchange>({
     start: (exchange, waitedMs) => {
@@ -114,7 +114,7 @@ export class HttpFront {
       {
         onNextRequest: (exchange) => this.#turns.add(exchange),
         onResponseClosed: (exchange) => {
-          this.#underWay.delete(exchange)
+          this.#inProgress.delete(exchange)
           clearTimeout(this.#waitingForNextApp.get(exchange))
           this.#waitingForNextApp.delete(exchange)
           // The headers of this answer may have been sent before the stop, without `connection: close`.
@@ -157,12 +157,12 @@ export class HttpFront {
 
   /** Sends new requests to `handler`. Resolves when the previous handler has answered all of its requests. */
   async replace(handler: Handler): Promise<void> {
-    const earlier = this.#handler
+    const previous = this.#handler
     this.#handler = handler
     this.#isWaitingInVain = false
     for (const exchange of this.#takeWaitingForNextApp()) this.#turns.add(exchange)
-    const isHandledByPrevious = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
-    while ([...this.#underWay].some(isHandledByPrevious)) await sleep(5)
+    const isHandledByPrevious = ([exchange, by]: [HttpExchange, Handler]) => by === previous && !isLasting(exchange)
+    while ([...this.#inProgress].some(isHandledByPrevious)) await sleep(5)
   }
 
   /** Runs `work` while requests that `mustWait` selects wait; all others continue. */
@@ -174,7 +174,7 @@ export class HttpFront {
     this.#mustWait = mustWait
     this.#maxHeld = maxHeld
     try {
-      const isAnyInProgress = () => [...this.#underWay.keys()].some(({ request }) => mustWait(request))
+      const isAnyInProgress = () => [...this.#inProgress.keys()].some(({ request }) => mustWait(request))
       for (const end = performance.now() + DRAIN_MS; isAnyInProgress() && performance.now() < end; ) await sleep(2)
       return await work()
     } finally {
@@ -186,15 +186,15 @@ export class HttpFront {
   }
 
   /**
-   * Lets the next handler answer a request whose handler does not fit the tables any more, and which has changed nothing.
-   * Returns false if it cannot wait: its handler has to answer it with `CHANGING`.
+   * Lets the next handler answer a request whose handler does not fit the tables any more, and which has changed
+   * nothing. Returns false if it cannot wait: its handler has to answer it with `CHANGING`.
    */
   holdForNextApp(request: IncomingMessage): boolean {
-    const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
+    const found = [...this.#inProgress].find(([exchange]) => exchange.request === request)
     if (this.#isWaitingInVain) this.#requestReload()
     if (!found || this.#stopping || this.#isWaitingInVain || this.#exceedsHeldLimits(request)) return false
     const [exchange, handler] = found
-    this.#underWay.delete(exchange)
+    this.#inProgress.delete(exchange)
     // The handler may have been replaced since the request began.
     if (handler !== this.#handler) this.#turns.add(exchange)
     else {
@@ -232,7 +232,7 @@ export class HttpFront {
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
     this.#closeIdle()
     this.#connections.stop()
-    for (const { response } of this.#underWay.keys())
+    for (const { response } of this.#inProgress.keys())
       if (!response.headersSent) response.setHeader('connection', 'close')
     const timer = setTimeout(() => this.#server.closeAllConnections(), seconds * 1000)
     await closed
@@ -242,7 +242,7 @@ export class HttpFront {
   /** Node counts a connection as idle while its answer is still being sent, so none is closed while any answer is. */
   #closeIdle() {
     const isEnding = (exchange: HttpExchange) => exchange.response.writableEnded && !isLasting(exchange)
-    const isSending = [...this.#underWay.keys()].some(isEnding)
+    const isSending = [...this.#inProgress.keys()].some(isEnding)
     if (!isSending) this.#server.closeIdleConnections()
   }
 
@@ -256,7 +256,7 @@ export class HttpFront {
       return
     }
     const handler = this.#handler
-    this.#underWay.set(exchange, handler)
+    this.#inProgress.set(exchange, handler)
     handler.routing(request, response)
   }
 

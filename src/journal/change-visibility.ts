@@ -59,7 +59,9 @@ export function createChangeVisibility({
 
   const reachOf = (user: User, name: string) => access.reachFor(models.get(name) as Model, 'read', user)
 
-  /** The changes that a user sees, in their order. A record that has left the user's reach has the operation `leave`. */
+  /**
+   * The changes that a user sees, in their order. A record that has left the user's reach has the operation `leave`.
+   */
   async function filterVisible(user: User, changes: OwnedChange[]): Promise<OwnedChange[]> {
     const visibilities = new Map<number, Visibility>()
     for (const [name, group] of Map.groupBy(changes, ({ model }) => model)) {

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Access } from '../filters/access.ts'
 import { RIGHTS_MODEL, type User } from '../model/access.ts'
 import { type Model, type Models, tableName, visibleColumns } from '../model/model.ts'
-import { createVisibleModels } from '../model/visible-models.ts'
+import { createVisibleModelsLookup } from '../model/visible-models.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { createRowDecoder } from '../tables/columns.ts'
@@ -27,7 +27,7 @@ export interface ChangePage {
 const MAX_LOOKED_AT = 10_000
 
 /** Number of records whose state is cached for their next change. */
-const MAX_PAST = 20
+const MAX_KNOWN_STATES = 20
 
 const COLUMNS =
   'change, model, id, version, operation, "by", at, "createdBy", batch, fields, NULL AS was, NULL AS became'
@@ -37,16 +37,16 @@ export type ModelFilter = ReadonlySet<string> | undefined
 
 /** The changes of all models, in commit order. */
 export function createFeed(storage: Storage, models: Models, access: Access) {
-  const readers = new Map<string, Reader>()
+  const readers = new Map<string, ModelReader>()
   /** states of records after their last rendered change, by model and id */
-  const past = new Map<string, KnownState>()
-  const readerOf = (model: Model): Reader => {
-    const known = readers.get(model.name) ?? createReader(storage, model)
+  const knownStates = new Map<string, KnownState>()
+  const readerOf = (model: Model): ModelReader => {
+    const known = readers.get(model.name) ?? createModelReader(storage, model)
     readers.set(model.name, known)
     return known
   }
 
-  const visibleModelsFor = createVisibleModels(models)
+  const visibleModelsFor = createVisibleModelsLookup(models)
   const changeVisibility = createChangeVisibility({
     visibleModelsFor,
     storage,
@@ -161,17 +161,17 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
     const key = `${name} ${id}`
-    const state = await journal.stateAfterChange(id, change, version, past.get(key), () => readCurrentRecord(id))
+    const state = await journal.stateAfterChange(id, change, version, knownStates.get(key), () => readCurrentRecord(id))
     remember(key, state && { change, version, state })
     return state && journal.toRecord(state, id, version)
   }
 
-  function remember(key: string, known: KnownState | undefined) {
-    past.delete(key)
-    if (known) past.set(key, known)
-    for (const oldest of past.keys()) {
-      if (past.size <= MAX_PAST) return
-      past.delete(oldest)
+  function remember(key: string, state: KnownState | undefined) {
+    knownStates.delete(key)
+    if (state) knownStates.set(key, state)
+    for (const oldest of knownStates.keys()) {
+      if (knownStates.size <= MAX_KNOWN_STATES) return
+      knownStates.delete(oldest)
     }
   }
 
@@ -202,7 +202,9 @@ export const hasOtherRights = (
   position: number,
 ) => others.some((one) => one.username === username && one.change > Math.max(position, rightsSince))
 
-/** Failure for a user whose rights have changed after the requested position: the client has to read the records again. */
+/**
+ * Failure for a user whose rights have changed after the requested position: the client has to read the records again.
+ */
 export const rightsChangedFailure = (since: number) =>
   new Failure(
     'CHANGES_GONE',
@@ -231,12 +233,12 @@ const LOOKED_AT = `
   SELECT max(change) AS last FROM (SELECT change FROM dossier_changes WHERE change > ? AND change <= ?
     ORDER BY change LIMIT ?) AS looked`
 
-interface Reader {
+interface ModelReader {
   journal: Journal
   readCurrentRecord(id: number): Promise<Row | undefined>
 }
 
-function createReader(storage: Storage, model: Model): Reader {
+function createModelReader(storage: Storage, model: Model): ModelReader {
   const decode = createRowDecoder(model)
   const columns = visibleColumns(model).map(quote).join(', ')
   const text = `SELECT ${columns} FROM ${quote(tableName(model))} WHERE "id" = ?`

@@ -19,7 +19,7 @@ export const PAGE_SIZE = 500
 export const MAX_PAUSE_MS = 250
 /** Number of streams, in total and per user. */
 export const MAX_STREAMS = 5000
-export const MAX_PER_USER = 1000
+export const MAX_STREAMS_PER_USER = 1000
 /** A stream with more unread bytes is sent nothing for now: the rest is in the journal. */
 const MAX_UNREAD = 262_144
 /** The client's delay before it reconnects. */

@@ -10,8 +10,8 @@ export function yesOrNo(text: string): boolean | undefined {
 }
 
 /**
- * A number as people write it (`1 234,50`, `1.234,50`, `1,234.50`) with a decimal point and nothing else. Undefined if it
- * is not clear: `1,234` means one thing in one country and another in the next.
+ * A number as people write it (`1 234,50`, `1.234,50`, `1,234.50`) with a decimal point and nothing else. Undefined if
+ * it is not clear: `1,234` means one thing in one country and another in the next.
  */
 export function plainNumber(typed: string, decimal?: DecimalSign): string | undefined {
   const text = typed

@@ -1,9 +1,12 @@
 /**
- * A text as it is searched: without case, without the accents of Latin, Greek and Cyrillic letters, and with one space for
- * any white space. `fold` is the only definition; PostgreSQL has the same one in `dossier_fold`, and a test compares them.
+ * A text as it is searched: without case, without the accents of Latin, Greek and Cyrillic letters, and with one space
+ * for any white space. `fold` is the only definition; PostgreSQL has the same one in `dossier_fold`, and a test
+ * compares them.
  */
 
-/** Combining marks of Latin, Greek and Cyrillic letters. Vowel signs and the marks of Japanese belong to their letters. */
+/**
+ * Combining marks of Latin, Greek and Cyrillic letters. Vowel signs and the marks of Japanese belong to their letters.
+ */
 export const MARKS = '\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f'
 /** White space; all other kinds decompose to a space. */
 export const SPACES = '\\u0009-\\u000d\\u0020\\u0085\\u1680\\u2028\\u2029'
@@ -46,8 +49,8 @@ let units: (string | undefined)[] = []
 const UNITS = 0x10000
 
 /**
- * Whether a text has this character of ASCII when it is folded, which may not be a space. Whether a character becomes one
- * of ASCII does not depend on its neighbours, so the text itself need not be folded.
+ * Whether a text has this character of ASCII when it is folded, which may not be a space. Whether a character becomes
+ * one of ASCII does not depend on its neighbours, so the text itself need not be folded.
  */
 export function foldsToHave(text: string, character: string): boolean {
   if (units.length === 0) units = Array.from({ length: UNITS }, (_, code) => TABLE[code])

@@ -3,8 +3,8 @@
 export type NamedValue = string | number | (string | number)[]
 
 /**
- * Parses one of them; undefined if it has no name. A number is one, except in quotes; values with commas are a list. No value
- * means that there is none any more.
+ * Parses one of them; undefined if it has no name. A number is one, except in quotes; values with commas are a list. No
+ * value means that there is none any more.
  */
 export function parseNamedValue(text: string): [name: string, value: NamedValue | undefined] | undefined {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text.trim()) ?? []

@@ -2,7 +2,8 @@ import { fold } from './fold.ts'
 
 /**
  * Texts are sorted, and compared by `<` and `>`, by a key: the folded text, then the text itself. Only the first 200
- * characters count, so that index entries and cursors have a bound. PostgreSQL has the same function, `dossier_order_key`.
+ * characters count, so that index entries and cursors have a bound. PostgreSQL has the same function,
+ * `dossier_order_key`.
  */
 export const ORDER_CHARS = 200
 

@@ -10,8 +10,9 @@ export interface PageText {
 }
 
 /**
- * The pages of the last second, by their ETag: what many people ask for at the same time is found and serialised once. A page
- * is kept when it is made for the second time, because most are never asked for again. Longer pages are not kept.
+ * The pages of the last second, by their ETag: what many people ask for at the same time is found and serialised once.
+ * A page is kept when it is made for the second time, because most are never asked for again. Longer pages are not
+ * kept.
  */
 export class RecentPages {
   readonly #now: () => number

@@ -15,8 +15,8 @@ export async function requireCurrentFolder(storage: Storage, folder: string, isB
 }
 
 /**
- * Whether a folder was published before, and something else since. The latest is asked for last: this very folder may be
- * published between the two questions.
+ * Whether a folder was published before, and something else since. The latest is asked for last: this very folder may
+ * be published between the two questions.
  */
 async function isOlder({ published }: Storage, folder: string): Promise<boolean> {
   if (!published) return false

@@ -75,13 +75,13 @@ export class ModelFiles {
     const known = await this.read(model)
     const why = known ? known.fixed : await this.whyReadOnly()
     if (why !== undefined) throw new Failure('FORBIDDEN', why)
-    if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
+    if ((known?.hash ?? null) !== hash) throw changedMeanwhileFailure(model, known)
     return known
   }
 
   /**
-   * Writes the file of a model as a whole or not at all, if it still is the one that was read; without a hash, if there is
-   * none yet. `keep` gets the text that is replaced, right before. Only one at a time may write: see `saveLocked`.
+   * Writes the file of a model as a whole or not at all, if it still is the one that was read; without a hash, if there
+   * is none yet. `keep` gets the text that is replaced, right before. Only one at a time may write: see `saveLocked`.
    */
   async write(
     model: string,
@@ -96,7 +96,7 @@ export class ModelFiles {
   }
 }
 
-const changedMeanwhile = (model: string, known: ModelFileContent | undefined) =>
+const changedMeanwhileFailure = (model: string, known: ModelFileContent | undefined) =>
   new Failure(
     'VERSION_CONFLICT',
     known

@@ -39,7 +39,9 @@ export function checkFields(file: ModelFile): FileFault[] {
 /** A file without its inverse fields. */
 type StoredFile = ModelFile & { properties: Record<string, FieldFile> }
 
-/** Nothing is stored for an inverse field, so no record can be required to have it; and one reference has one inverse. */
+/**
+ * Nothing is stored for an inverse field, so no record can be required to have it; and one reference has one inverse.
+ */
 function checkInverses({ properties, required = [] }: ModelFile): FileFault[] {
   const others = new Map<string, string>()
   return Object.entries(properties).flatMap(([name, field]) => {

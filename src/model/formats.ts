@@ -5,8 +5,8 @@ export interface Format {
   /** The stored form of a valid value, so that comparing texts compares their meanings. */
   canonical?(text: string): string
   /**
-   * start of the column type's name, such as `DATE` of `DATE_TEXT`, if values are compared by their meaning; changing it
-   * changes the column's type
+   * start of the column type's name, such as `DATE` of `DATE_TEXT`, if values are compared by their meaning; changing
+   * it changes the column's type
    */
   column?: string
   /** expected value, for error messages */

@@ -5,8 +5,8 @@ export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
 /**
- * One entry of a model's `access`: a role, or `*` for every logged-in user; with `own`, only for their own records; with
- * `where`, only for records that match these criteria.
+ * One entry of a model's `access`: a role, or `*` for every logged-in user; with `own`, only for their own records;
+ * with `where`, only for records that match these criteria.
  */
 export interface AccessRule {
   role: string

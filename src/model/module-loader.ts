@@ -18,7 +18,8 @@ interface LoadedModule {
 
 /**
  * Loads model files that are modules. They run in a thread of their own: one that never ends, or ends its process, is a
- * faulty file, and everybody else goes on. A new thread knows no modules yet, so a changed file that is imported counts.
+ * faulty file, and everybody else goes on. A new thread knows no modules yet, so a changed file that is imported
+ * counts.
  */
 export class ModuleLoader {
   readonly #signal: AbortSignal | undefined

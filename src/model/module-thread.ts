@@ -13,7 +13,10 @@ export interface ModuleTask {
   source: Uint8Array
 }
 
-/** The model that the module exports, as JSON, and the hashes of the files that it imports; or the reason why there is none. */
+/**
+ * The model that the module exports, as JSON, and the hashes of the files that it imports; or the reason why there is
+ * none.
+ */
 export type ModuleAnswer = { json: string; imported: string[] } | { fault: string }
 
 let entryModule: { address: string; format: string; source: Uint8Array }
@@ -51,8 +54,8 @@ function importedBy(address: string): string[] {
 
 async function evaluate({ path, source }: ModuleTask): Promise<ModuleAnswer> {
   try {
-    // A model that another one imports is another module than the model itself, whose bytes are given. Node loads the real
-    // path of a link.
+    // A model that another one imports is another module than the model itself, whose bytes are given. Node loads the
+    // real path of a link.
     const address = `${pathToFileURL(realpathSync(path)).href}?model`
     entryModule = { address, format: path.endsWith('.ts') ? 'module-typescript' : 'module', source }
     const { default: model } = await import(address)

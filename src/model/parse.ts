@@ -48,7 +48,9 @@ const OWN_KEYWORDS = new Set([
 
 let validator: ValidateFunction<ModelFile> | undefined
 
-/** Compiled for the first file: that takes a twentieth of a start, and serving threads and most commands read no file. */
+/**
+ * Compiled for the first file: that takes a twentieth of a start, and serving threads and most commands read no file.
+ */
 function getValidator(): ValidateFunction<ModelFile> {
   validator ??= createAjv({
     strict: true,

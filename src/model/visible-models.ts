@@ -10,11 +10,11 @@ const MAX_ROLE_SETS = 200
 export type VisibleModelsFor = (user: Pick<User, 'roles'>) => Models
 
 /**
- * Makes the models that users see. A field that a user may not read is missing in them, as one that the file does not have;
- * so all that is parsed, selected and described by such a model knows nothing of it. A field that can be written but not read
- * is `writeOnly` there, and one that can be read but not written is `readOnly`.
+ * Makes the models that users see. A field that a user may not read is missing in them, as one that the file does not
+ * have; so all that is parsed, selected and described by such a model knows nothing of it. A field that can be written
+ * but not read is `writeOnly` there, and one that can be read but not written is `readOnly`.
  */
-export function createVisibleModels(models: Models): VisibleModelsFor {
+export function createVisibleModelsLookup(models: Models): VisibleModelsFor {
   const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
   const known = new Memo<Models>(MAX_ROLE_SETS)

@@ -7,8 +7,8 @@ const ADMINS = `SELECT count(*) AS admins FROM dossier_users
   WHERE enabled = 1 AND password <> '' AND replace(roles, '"admin"', '') <> roles`
 
 /**
- * Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step, which comes
- * after the steps in `before`.
+ * Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step, which
+ * comes after the steps in `before`.
  */
 export async function writeKeepingAdmin(
   storage: Pick<Storage, 'write'>,

@@ -145,8 +145,8 @@ async function usernameTakenFailure(db: Database, username: string): Promise<Fai
 
 /**
  * Changes a user. A new password, or disabling the user, ends all of the user's sessions except `kept`. With `proof`,
- * the hash of a verified password, the change fails if the password is another one by now; so it does with `attributes`, if
- * the user has others by now.
+ * the hash of a verified password, the change fails if the password is another one by now; so it does with
+ * `attributes`, if the user has others by now.
  */
 export async function changeUser(
   storage: WriteStorage,
@@ -187,8 +187,8 @@ export async function changeUser(
 }
 
 /**
- * Steps before a change of a user's rights: the journal gets an entry, so that every change of a record is made before it
- * or after it, and the user gets its number. Nothing is noted if the rights stay as they are.
+ * Steps before a change of a user's rights: the journal gets an entry, so that every change of a record is made before
+ * it or after it, and the user gets its number. Nothing is noted if the rights stay as they are.
  */
 function noteRights(username: string, rights: Partial<Record<'roles' | 'attributes', string>>): Step[] {
   const names = Object.keys(rights) as (keyof typeof rights)[]
@@ -211,7 +211,7 @@ function noteRights(username: string, rights: Partial<Record<'roles' | 'attribut
   ]
 }
 
-/** Step that notes in the journal that a removed username is in use again, so that its old feed positions are invalid. */
+/** Step that notes in the journal that a removed username is in use again: its old feed positions are invalid. */
 const noteFormer = (username: string): Step => ({
   sql: `INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
     SELECT '${RIGHTS_MODEL}', 0, 0, 'update', ?, ?, '[]' FROM dossier_former WHERE username = ?`,

@@ -105,7 +105,7 @@ export async function updateView(
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), update] }),
-    () => changedMeanwhile(storage.db, id, version, user, mayUse),
+    () => changedMeanwhileFailure(storage.db, id, version, user, mayUse),
   )
   return toView(rows.at(-1)?.[0] as Row)
 }
@@ -125,7 +125,7 @@ export async function deleteView(
   }
   await writeOrExplain(
     () => storage.write({ steps: [remove] }),
-    () => changedMeanwhile(storage.db, id, version, user, mayUse),
+    () => changedMeanwhileFailure(storage.db, id, version, user, mayUse),
   )
   return id
 }
@@ -159,12 +159,12 @@ async function requireOwn(db: Database, id: number, user: User, mayUse: MayUse):
   if (view?.owner.toLowerCase() === user.username.toLowerCase() || (isAdmin && view && view.role !== '')) return view
   if (isSeen && view.role !== '')
     throw new Failure('FORBIDDEN', `The view "${view.name}" is ${view.owner}'s: save it as one of your own.`)
-  throw noSuchView()
+  throw noSuchViewFailure()
 }
 
-const noSuchView = () => new Failure('RECORD_NOT_FOUND', 'There is no such view.')
+const noSuchViewFailure = () => new Failure('RECORD_NOT_FOUND', 'There is no such view.')
 
-async function changedMeanwhile(
+async function changedMeanwhileFailure(
   db: Database,
   id: number,
   version: number,

@@ -32,8 +32,8 @@ export const REACH = reachValues<{ reach: Reach }>(({ reach }) => reach)
 
 /**
  * Compiles the statement of each key once, because building SQL costs more than running it. All parameters are
- * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an actual
- * value throws: the value would be reused by every later execution. `finish` changes a compiled statement.
+ * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an
+ * actual value throws: the value would be reused by every later execution. `finish` changes a compiled statement.
  */
 export function createStatementCache<Given>(finish = (statement: Statement): Statement => statement) {
   const compiled = new Memo<{ statement: Statement; holes: Placeholder[] }>(MAX_STATEMENTS)

@@ -72,8 +72,8 @@ export function createRecords(context: RecordsContext, model: Model) {
   }
 
   /**
-   * Each function validates a write and returns it, planned as a unit of work. `references` holds references to records that earlier operations of
-   * the same batch create.
+   * Each function validates a write and returns it, planned as a unit of work. `references` holds references to records
+   * that earlier operations of the same batch create.
    */
   const plan = {
     async create(data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
@@ -172,7 +172,9 @@ export function createRecords(context: RecordsContext, model: Model) {
     if (version !== undefined && version !== current.version) await throwConflict(id, version, operation, user, {})
   }
 
-  /** The id that a record of that version refers to. Throws if the user may not read it, or if it has another version. */
+  /**
+   * The id that a record of that version refers to. Throws if the user may not read it, or if it has another version.
+   */
   async function readReference(id: number, version: number, field: string, user: User): Promise<unknown> {
     const record = await requireReachable(id, 'read', user, { fields: [field], expand: [] })
     if (record.version !== version) await throwConflict(id, version, 'read', user, {})
@@ -201,7 +203,10 @@ export function createRecords(context: RecordsContext, model: Model) {
     return { version, sent }
   }
 
-  /** Refuses `add` and `remove` by users who may not read the field: whether they fit its bounds would tell how many ids it has. */
+  /**
+   * Refuses `add` and `remove` by users who may not read the field: whether they fit its bounds would tell how many ids
+   * it has.
+   */
   async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
     const mayKnow = !changed || (!changed.writeOnly && (await findReadable(id, user)))
@@ -216,7 +221,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     selection: Selection,
   ): Promise<StoredRecord> {
     const record = await findWithin(id, access.reachFor(model, operation, user), selection)
-    if (!record) throw await history.notFoundError(id, user)
+    if (!record) throw await history.notFoundFailure(id, user)
     return record
   }
 

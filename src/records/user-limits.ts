@@ -3,8 +3,8 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { ImportLimits } from './import/limits.ts'
 
 /**
- * The limits that all requests of one user in a process share. They outlive an app: requests of the old app go on while a
- * new one with other models serves already.
+ * The limits that all requests of one user in a process share. They outlive an app: requests of the old app go on while
+ * a new one with other models serves already.
  */
 export class UserLimits {
   readonly keys = new KeysInUse()

@@ -43,8 +43,8 @@ function requireChoices(where: string, { name, schema, format }: Field, values: 
 const MAX_CHOICES = 50
 
 /**
- * The comparison of a field at the end of a path. Through an inverse field, a record matches if at least one of its related
- * records does; a negated operator negates the comparison of that one.
+ * The comparison of a field at the end of a path. Through an inverse field, a record matches if at least one of its
+ * related records does; a negated operator negates the comparison of that one.
  */
 export function comparePath(
   where: string,

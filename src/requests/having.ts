@@ -11,8 +11,8 @@ const OPERATOR_NAMES = [...BODY_OPERATORS]
   .map(([name]) => name)
 
 /**
- * Parses `having`: criteria as in a search. `fields` are what the answer has, by name, as fields with the type and format of
- * their values.
+ * Parses `having`: criteria as in a search. `fields` are what the answer has, by name, as fields with the type and
+ * format of their values.
  */
 export function parseHaving(having: unknown, fields: ReadonlyMap<string, Field>): Filter {
   let left = MAX_CONDITIONS

@@ -2,8 +2,8 @@
 export type OperatorName = 'eq' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'in' | 'between' | 'isSet'
 
 /**
- * The names and operands of an operator. Its SQL, its description and its comparison of groups are in other files: "Where to
- * change what" in `src/README.md` lists them.
+ * The names and operands of an operator. Its SQL, its description and its comparison of groups are in other files:
+ * "Where to change what" in `src/README.md` lists them.
  */
 export interface Operator {
   name: OperatorName

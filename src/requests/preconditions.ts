@@ -13,8 +13,8 @@ export function matchesETag(version: number | string, ifNoneMatch: string | unde
 }
 
 /**
- * The version in `If-Match`; undefined without one, and for `*`, which only says that the record exists. Of several tags,
- * it is the one that the record has now. A weak tag never matches (RFC 9110).
+ * The version in `If-Match`; undefined without one, and for `*`, which only says that the record exists. Of several
+ * tags, it is the one that the record has now. A weak tag never matches (RFC 9110).
  */
 export async function parseIfMatch(
   ifMatch: string | undefined,
@@ -55,7 +55,7 @@ export function refuseIfMatch({ 'if-match': ifMatch }: { 'if-match'?: string | u
 }
 
 /** Runs a create. With `If-None-Match: *`, a unique value that is taken is answered with 412 instead of 409. */
-export async function createOnlyIfNew<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
+export async function withNewOnlyStatus<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

@@ -4,15 +4,15 @@ import type { SearchOptions, Statement, Unit } from '../storage/storage.ts'
 import type { SerializedError } from '../storage/thread-errors.ts'
 
 /**
- * Everything that the service (in the main thread) and a serving thread say to each other. Messages are JSON texts, which
- * cost half as much to send as objects.
+ * Everything that the service (in the main thread) and a serving thread say to each other. Messages are JSON texts,
+ * which cost half as much to send as objects.
  */
 
 /** The data that a serving thread is started with. */
 export interface ThreadStart {
   config: Config
   models: Model[]
-  /** see `Storage.threadReads` */
+  /** see `Storage.threadReadsStart` */
   reads: object
   /** number of the app that these models are served with */
   swapCount: number

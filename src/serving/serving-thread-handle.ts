@@ -6,7 +6,9 @@ import { deserializeError, serializeError } from '../storage/thread-errors.ts'
 import type { FromThread, StorageRequest, ThreadRequest, ThreadStart, ToThread } from './messages.ts'
 import { RemoteCalls } from './remote-calls.ts'
 
-/** Three halves of 4 MB, as `npm start` gives the main thread: more memory for young objects does not make it faster. */
+/**
+ * Three halves of 4 MB, as `npm start` gives the main thread: more memory for young objects does not make it faster.
+ */
 const HEAP = { maxYoungGenerationSizeMb: 12 }
 
 /** How long a thread that has stopped may take to end. */
@@ -69,8 +71,8 @@ export class ServingThreadHandle {
   }
 
   /**
-   * Lets the thread finish its requests and end. It is never terminated from outside: while a thread runs native code, that
-   * would end the whole process.
+   * Lets the thread finish its requests and end. It is never terminated from outside: while a thread runs native code,
+   * that would end the whole process.
    */
   async stop(seconds: number, reason = this.#error): Promise<void> {
     this.#error = reason

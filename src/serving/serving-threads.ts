@@ -167,7 +167,7 @@ export class ServingThreads {
       swapCount: Atomics.load(this.#swapCounter, 0),
       swapCounter: this.#swapCounter,
       forward: (this.#forward as { address: ForwardAddress }).address,
-      reads: this.#storage.threadReads as object,
+      reads: this.#storage.threadReadsStart as object,
       memoryShare: this.#memoryShare,
       canWaitForNextApp: this.#owner.canWaitForNextApp,
     }

@@ -17,9 +17,9 @@ const pageFile = (name: string, type: string, bytes: Uint8Array): PageFile => ({
 })
 
 /**
- * Makes every module that is imported dynamically import the entry as well. So all that the entry needs stays in one file,
- * instead of a chunk for each combination of dynamic imports. Imports made in `language/` are left out: the entry awaits
- * them, and would wait for itself.
+ * Makes every module that is imported dynamically import the entry as well. So all that the entry needs stays in one
+ * file, instead of a chunk for each combination of dynamic imports. Imports made in `language/` are left out: the entry
+ * awaits them, and would wait for itself.
  */
 const joinFirst = (first: string): Plugin => ({
   name: 'join-first',

@@ -26,8 +26,8 @@ export interface Dialect {
   /** SQL for the order key of a bound text, to be compared with `TableDialect.orderKey` of a column. */
   orderValue(text: string): RawBuilder<unknown>
   /**
-   * Conditions for "one of these texts contains the word": at least one of them has to hold. The word is folded, the texts
-   * are not. Cheap conditions come first, because folding a text is the slowest part.
+   * Conditions for "one of these texts contains the word": at least one of them has to hold. The word is folded, the
+   * texts are not. Cheap conditions come first, because folding a text is the slowest part.
    */
   contains(texts: RawBuilder<unknown>[], word: string): RawBuilder<unknown>[]
   /** `nameRank` of a name, which may be null, and a folded text. */

@@ -59,7 +59,7 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
         requireStopped: async () => (await loadPostgres()).requireStopped(DATABASE_URL),
       }
 
-/** Opens the reads of a serving thread from the main thread's `Storage.threadReads`. */
+/** Opens the reads of a serving thread from the main thread's `Storage.threadReadsStart`. */
 export async function openThreadReads(start: SqliteReadsStart | PostgresReadsStart): Promise<ThreadReads> {
   if ('file' in start) return openSqliteReads(start)
   return (await import('./postgres/thread-reads.ts')).openThreadReads(start)

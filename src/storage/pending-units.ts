@@ -76,9 +76,12 @@ export class PendingUnits {
     return new Promise((resolve, reject) => this.#enqueue({ unit, size, since: performance.now(), resolve, reject }))
   }
 
-  /** Puts back a unit that `next` has returned, because its table is locked now; rejects it if it has waited for too long. */
+  /**
+   * Puts back a unit that `next` has returned, because its table is locked now; rejects it if it has waited for too
+   * long.
+   */
   addAgain(pending: PendingUnit): void {
-    if (pending.since <= performance.now() - this.#waitTimeoutMs) pending.reject(busyTooLong())
+    if (pending.since <= performance.now() - this.#waitTimeoutMs) pending.reject(busyTooLongFault())
     else this.#enqueue(pending)
   }
 
@@ -141,13 +144,13 @@ export class PendingUnits {
       if (pending.since > late) continue
       this.#count(pending, -1)
       this.#queueOf(pending).remove(queueKey(pending.unit), pending)
-      pending.reject(busyTooLong())
+      pending.reject(busyTooLongFault())
     }
     if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#waitTimeoutMs / 10).unref()
   }
 }
 
-const busyTooLong = () => new StorageFault('busy', 'The database has been busy for too long.')
+const busyTooLongFault = () => new StorageFault('busy', 'The database has been busy for too long.')
 
 /** Each user has a queue; units of the service itself share one. */
 const queueKey = ({ by }: Unit) => by ?? ''

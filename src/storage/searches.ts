@@ -71,9 +71,9 @@ export class Searches {
   }
 
   /**
-   * Runs `work` while no search runs; searches that arrive meanwhile wait. If the running searches of a lane do not end in
-   * `ms`, it returns false without running `work`. The quick lane is paused last, so that quick searches do not wait for
-   * slow ones.
+   * Runs `work` while no search runs; searches that arrive meanwhile wait. If the running searches of a lane do not end
+   * in `ms`, it returns false without running `work`. The quick lane is paused last, so that quick searches do not wait
+   * for slow ones.
    */
   async whileIdle(work: () => Promise<unknown>, ms: number): Promise<boolean> {
     const isIdle = (await this.#slow.pause(ms)) && (await this.#quick.pause(ms))

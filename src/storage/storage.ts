@@ -284,7 +284,7 @@ export interface Storage {
   stats(): MaybePromise<StorageStats>
 
   /** A plain value from which another thread opens its `ThreadReads`; undefined if the engine has none. */
-  readonly threadReads?: object
+  readonly threadReadsStart?: object
 
   /** Makes a consistent copy of the database and checks it. Undefined if the engine has its own tools for backups. */
   backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>

@@ -69,7 +69,9 @@ export async function applyMigration(db: Database, input: MigrationInput): Promi
 /** Steps that change texts, or the names of their columns. */
 const REWRITES: readonly PlanStep['kind'][] = ['rename', 'rebuild', 'fill']
 
-/** Plans all changes. The tables whose data matters are locked, and planned again: others may have written until then. */
+/**
+ * Plans all changes. The tables whose data matters are locked, and planned again: others may have written until then.
+ */
 async function planUnderLock(db: Database, { models, drafts, built }: MigrationInput): Promise<MigrationPlan> {
   const preparation = { drafted: drafts.map(({ model }) => model.name), built }
   const migrationPlan = await createMigrationPlan(db, models, preparation)

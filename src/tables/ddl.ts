@@ -65,8 +65,8 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
 }
 
 /**
- * Hash of the names and types of a table's stored columns, and of whether it has a history, because ETags and kept totals
- * rely on the journal. Every write is rejected if the table's shape differs.
+ * Hash of the names and types of a table's stored columns, and of whether it has a history, because ETags and kept
+ * totals rely on the journal. Every write is rejected if the table's shape differs.
  */
 export function tableShape(restricted: Model): string {
   const model = unrestrictedModel(restricted)

@@ -18,9 +18,9 @@ import { findColumn, type Rename, type Takeover } from './plan-renames.ts'
 import { listIds, MAX_NAMED, storedRows } from './stored-rows.ts'
 
 /**
- * A field that refers to several records has their ids as an array in its column, as every array is stored. Triggers keep
- * a link table beside it, with a row for each id: its foreign keys make sure that the records exist, and its indexes find
- * the records that refer to one. It is derived from the column, so that it can be made anew at any time.
+ * A field that refers to several records has their ids as an array in its column, as every array is stored. Triggers
+ * keep a link table beside it, with a row for each id: its foreign keys make sure that the records exist, and its
+ * indexes find the records that refer to one. It is derived from the column, so that it can be made anew at any time.
  */
 
 export const linkFields = ({ fields }: Pick<Model, 'fields'>): Field[] => fields.filter(({ links }) => links)

@@ -16,8 +16,8 @@ const BUSY_TIMEOUT_MS = 600_000
 const START_LOCK_MS = 3000
 const MAX_PAUSE_MS = 200
 /**
- * How long the first attempts at the last step wait for a lock; further ones wait as long as the last of these. Others queue
- * behind it meanwhile, so the pauses between attempts are longer.
+ * How long the first attempts at the last step wait for a lock; further ones wait as long as the last of these. Others
+ * queue behind it meanwhile, so the pauses between attempts are longer.
  */
 const LOCK_MS = [200, 200, 400, 400, 700]
 /** Attempts before a `stale` fault is thrown: others may change a table while its draft is filled. */
@@ -72,23 +72,23 @@ export interface MigrateOptions {
 
 const PLAN_MIGRATION = defineJob<Model[], MigrationPlan>(import.meta.resolve('./migration-plan.ts'), 'planMigrationJob')
 const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
-const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
-const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
+const BEGIN_DRAFTS = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
+const FILL_PORTION = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
 const REFUSE_DUPLICATES = defineJob<Draft[], void>(DRAFTS, 'refuseDuplicates')
-const DISCARD = defineJob<string, void>(DRAFTS, 'discardOwn')
+const DISCARD_DRAFTS = defineJob<string, void>(DRAFTS, 'discardOwn')
 const INDEXES = import.meta.resolve('./rebuild/build-indexes.ts')
-const BUILD = defineJob<BuildInput, string[]>(INDEXES, 'buildIndexes', 'no transaction')
-const DROP = defineJob<string[], void>(INDEXES, 'dropIndexes', 'no transaction')
-const VALIDATE = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no transaction')
-const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'), 'applyMigration')
+const BUILD_INDEXES = defineJob<BuildInput, string[]>(INDEXES, 'buildIndexes', 'no transaction')
+const DROP_INDEXES = defineJob<string[], void>(INDEXES, 'dropIndexes', 'no transaction')
+const VALIDATE_REFERENCES = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no transaction')
+const APPLY_MIGRATION = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'), 'applyMigration')
 
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
 export const planMigration = (storage: Storage, models: Model[]): Promise<MigrationPlan> =>
   storage.runReadJob(PLAN_MIGRATION, models)
 
 /**
- * Whether a dead process has left drafts or unfinished indexes. False without `runExclusively`, and while another process
- * changes tables.
+ * Whether a dead process has left drafts or unfinished indexes. False without `runExclusively`, and while another
+ * process changes tables.
  */
 export async function hasLeftovers(storage: Storage): Promise<boolean> {
   const findLeftovers = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
@@ -140,14 +140,16 @@ async function attempt(storage: Storage, models: Model[], options: MigrateOption
   const { signal, isStarting = false } = options
   const waits = { lockMs: isStarting ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
   // At a start, an index that cannot be built now is left to `apply.ts`.
-  const built = buildsIndexesBefore ? await storage.runWriteJob(BUILD, { models, isOptional: isStarting }, waits) : []
+  const built = buildsIndexesBefore
+    ? await storage.runWriteJob(BUILD_INDEXES, { models, isOptional: isStarting }, waits)
+    : []
   try {
     const plans = await copyAndApply(storage, models, options, { miscounted, built })
-    if (buildsIndexesBefore) await storage.runWriteJob(VALIDATE, undefined).catch(tellUnlessBusy)
+    if (buildsIndexesBefore) await storage.runWriteJob(VALIDATE_REFERENCES, undefined).catch(tellUnlessBusy)
     return plans
   } catch (error) {
     // If this fails too, the next change drops what no model needs.
-    if (built.length > 0) await storage.runWriteJob(DROP, built).catch(tellUnlessBusy)
+    if (built.length > 0) await storage.runWriteJob(DROP_INDEXES, built).catch(tellUnlessBusy)
     throw error
   }
 }
@@ -159,7 +161,7 @@ async function copyAndApply(
   given: Pick<MigrationInput, 'miscounted' | 'built'>,
 ): Promise<TablePlan[]> {
   const token = randomUUID()
-  const drafts = await storage.runWriteJob(BEGIN, { models, token })
+  const drafts = await storage.runWriteJob(BEGIN_DRAFTS, { models, token })
   try {
     for (const draft of drafts) await fillUp(storage, draft, options)
     await keepDraftsAlive(storage, drafts, options.beforeLastStep)
@@ -169,7 +171,7 @@ async function copyAndApply(
     if (drafts.length === 0) throw error
     const reason = await explain(storage, models, drafts, error)
     // If this fails too, the next migration drops the abandoned drafts.
-    await storage.runWriteJob(DISCARD, token).catch(() => {})
+    await storage.runWriteJob(DISCARD_DRAFTS, token).catch(() => {})
     throw reason
   }
 }
@@ -181,7 +183,7 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
   for (let nth = 0; ; nth++) {
     const lockMs = LOCK_MS[Math.min(nth, LOCK_MS.length - 1)] as number
     try {
-      return await hold(() => storage.runWriteJob(APPLY, input, { beforeCommit, afterCommit, lockMs }))
+      return await hold(() => storage.runWriteJob(APPLY_MIGRATION, input, { beforeCommit, afterCommit, lockMs }))
     } catch (error) {
       if (!isFault(error, 'busy') || performance.now() > end) throw error
     }
@@ -195,7 +197,7 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
 async function keepDraftsAlive(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {
   if (!draft || !work) return work?.()
   // A failure is ignored: if the draft is gone, the last step throws.
-  const touch = () => Promise.allSettled([storage.runWriteJob(FILL, { draft, rows: 1 })])
+  const touch = () => Promise.allSettled([storage.runWriteJob(FILL_PORTION, { draft, rows: 1 })])
   const timer = setInterval(touch, TOUCH_MS)
   try {
     await Promise.all([touch(), work()])
@@ -210,7 +212,7 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Mi
   let rows = FIRST_PORTION
   for (let isFull = false; !isFull; ) {
     signal?.throwIfAborted()
-    const portion = await storage.runWriteJob(FILL, { draft, rows })
+    const portion = await storage.runWriteJob(FILL_PORTION, { draft, rows })
     isFull = portion.isFull
     rows = nextPortion(rows, portion.milliseconds, portionMs, MAX_PORTION)
     // Pauses for as long as the portion took: processes that poll for the write lock would rarely find it free.

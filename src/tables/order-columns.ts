@@ -4,10 +4,10 @@ import { type Field, isText, type Model, tableName, unrestrictedModel } from '..
 import type { Database, TableColumn, TableDialect, Trigger } from '../storage/storage.ts'
 
 /**
- * Texts with an index are sorted by a key (`lib/order-key.ts`). PostgreSQL has indexes on the expression. In SQLite such an
- * index would need a function that a database shell lacks, so that nothing could be changed there. So the service writes
- * the keys into columns of their own. Triggers note the records whose texts have changed without their keys, at a shell or
- * because a referred record was deleted: `storage/sqlite/order-key.ts` makes their keys.
+ * Texts with an index are sorted by a key (`lib/order-key.ts`). PostgreSQL has indexes on the expression. In SQLite
+ * such an index would need a function that a database shell lacks, so that nothing could be changed there. So the
+ * service writes the keys into columns of their own. Triggers note the records whose texts have changed without their
+ * keys, at a shell or because a referred record was deleted: `storage/sqlite/order-key.ts` makes their keys.
  */
 
 /** Ends the name of a column whose keys are not up to date. The next rebuild of the table leaves it out. */

@@ -14,21 +14,23 @@ import { columnDefinition } from './ddl.ts'
 import { execute } from './execute.ts'
 
 /**
- * The index that proposes records for a text search. It is filled in the background, in the order of ids: `dossier_search`
- * has the id up to which it is. Triggers note the records up to there that change later, also at a database shell. A search
- * compares all that is proposed, noted, or not filled in yet.
+ * The index that proposes records for a text search. It is filled in the background, in the order of ids:
+ * `dossier_search` has the id up to which it is. Triggers note the records up to there that change later, also at a
+ * database shell. A search compares all that is proposed, noted, or not filled in yet.
  */
 
 /**
- * Name of a table's index. `dossier_tables` has the index's definition under this name when it is filled. FTS5 has tables of
- * its own, such as `…__fts_data`: no model's index has one of their names.
+ * Name of a table's index. `dossier_tables` has the index's definition under this name when it is filled. FTS5 has
+ * tables of its own, such as `…__fts_data`: no model's index has one of their names.
  */
 export const searchIndexName = (table: string) => `dossier_search__${table}__fts`
 
 /** Raised when other entries are made of the same texts. */
 const WORDS_VERSION = 2
 
-/** Hash that differs whenever the index would be another: by other fields, another folding, or another form of entries. */
+/**
+ * Hash that differs whenever the index would be another: by other fields, another folding, or another form of entries.
+ */
 export function searchDefinition(model: Model, dialect: TableDialect): string {
   const known = definitions.get(model)
   if (known !== undefined) return known
@@ -66,7 +68,10 @@ const searchTrigger = (table: string, event: string) => `${table}__${event.toLow
 /** Names of the triggers that a table may have. */
 export const searchTriggerNames = (table: string) => ['insert', 'update'].map((event) => searchTrigger(table, event))
 
-/** Statements that make an index unused until it is filled anew: the table's texts change in a way that fires no trigger. */
+/**
+ * Statements that make an index unused until it is filled anew: the table's texts change in a way that fires no
+ * trigger.
+ */
 export const dropSearchIndex = (table: string, { wordIndex }: TableDialect): string[] => [
   `DELETE FROM dossier_tables WHERE tbl = '${searchIndexName(table)}'`,
   ...(wordIndex

@@ -25,8 +25,8 @@ export const shapesWithOrderKeys = (models: Model[], dialect: TableDialect): Rec
   Object.fromEntries(models.flatMap((model) => modelShapes(model, dialect)))
 
 /**
- * The shapes of a model, as `dossier_tables` has them. There, `dossier_keys__` begins the name of the row for order keys; it
- * has nothing to do with the table `dossier_keys`, which holds idempotency keys.
+ * The shapes of a model, as `dossier_tables` has them. There, `dossier_keys__` begins the name of the row for order
+ * keys; it has nothing to do with the table `dossier_keys`, which holds idempotency keys.
  */
 export const modelShapes = (model: Model, dialect: TableDialect): [name: string, shape: string][] => [
   [tableName(model), tableShape(model)],

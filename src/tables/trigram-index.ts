@@ -6,8 +6,8 @@ import { execute } from './execute.ts'
 import { searchDefinition, searchIndexName } from './search-index.ts'
 
 /**
- * The index for text searches where the engine keeps it up to date itself. It is created in the background, while others
- * write. `dossier_tables` has its definition when it is there, as it has that of `search-index.ts`.
+ * The index for text searches where the engine keeps it up to date itself. It is created in the background, while
+ * others write. `dossier_tables` has its definition when it is there, as it has that of `search-index.ts`.
  */
 
 const SUFFIX = '__words'

@@ -8,8 +8,8 @@ const FIRST_PORTION = 50
 const MAX_AT_ONCE = 1000
 
 /**
- * Deletes old rows in portions, with a pause after each as long as the portion took. `deleteStep` returns the
- * step that deletes up to `portion` rows and returns one row for each. After `isStopped` the rest waits for the next run.
+ * Deletes old rows in portions, with a pause after each as long as the portion took. `deleteStep` returns the step that
+ * deletes up to `portion` rows and returns one row for each. After `isStopped` the rest waits for the next run.
  */
 export async function deleteInPortions(
   storage: Storage,

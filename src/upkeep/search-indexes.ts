@@ -11,7 +11,10 @@ const POLL_MS = 1000
 export const MIN_LAST_ID_FOR_INDEX = 5000
 /** More units written since the last round than these count as load. */
 const MAX_IDLE_UNITS = 20
-/** How long a portion may take, and the pause after it as a multiple of that: under a load a fourteenth of the time is taken. */
+/**
+ * How long a portion may take, and the pause after it as a multiple of that: under a load a fourteenth of the time is
+ * taken.
+ */
 const LOADED_PACE = { ms: 10, pause: 13 }
 const IDLE_PACE = { ms: 60, pause: 0.3 }
 

@@ -45,7 +45,9 @@ interface SheetLimits {
 /** Spreadsheets have no more rows. */
 const LIMITS: SheetLimits = { columns: 5000, rows: 1_048_576, characters: 1_073_741_824, texts: 50_000_000 }
 
-/** A number of few digits, which is kept as it is written: `12.50`. Spreadsheets write others as `0.10000000000000001`. */
+/**
+ * A number of few digits, which is kept as it is written: `12.50`. Spreadsheets write others as `0.10000000000000001`.
+ */
 const PLAIN = /^-?(?=[\d.]{1,16}$)\d+(?:\.\d+)?$/
 
 export interface ReadingSheet {

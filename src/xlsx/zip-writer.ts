@@ -21,8 +21,8 @@ interface Entry {
 }
 
 /**
- * Writes a ZIP file piece by piece, without knowing beforehand how long its files are. Written by hand, because it has to
- * run synchronously on the thread that formats the rows, and is short: node packs and adds up the checksums.
+ * Writes a ZIP file piece by piece, without knowing beforehand how long its files are. Written by hand, because it has
+ * to run synchronously on the thread that formats the rows, and is short: node packs and adds up the checksums.
  */
 export class ZipWriter {
   readonly #entries: Entry[] = []

@@ -22,9 +22,9 @@ import { compareThreads } from './threads.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing | --texts | --related]`: the service beside a hand-written server, turn by turn in
- * one run, each on one core with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
- * Neither logs its requests.
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing | --texts | --related]`: the service
+ * beside a hand-written server, turn by turn in one run, each on one core with the load on another. What counts is the
+ * ratio: it holds on another machine, the numbers do not. Neither logs its requests.
  */
 const isPostgres = process.argv.includes('--engine=postgres')
 const given = process.argv

@@ -44,7 +44,9 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, string &
   return right && (email === undefined || /^[^@\s]+@[^@\s]+$/.test(email)) ? data : undefined
 }
 
-/** An HMAC-signed cookie, a session row looked up on every request, the same envelope, the same checks. Nothing general. */
+/**
+ * An HMAC-signed cookie, a session row looked up on every request, the same envelope, the same checks. Nothing general.
+ */
 export function serve(store: Store): void {
   const userOf = async (request: IncomingMessage): Promise<string | undefined> => {
     const [id = '', signature = ''] = (/sid=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '').split('.')

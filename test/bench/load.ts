@@ -53,8 +53,8 @@ export async function measurePath(target: Target, path: string, seconds: number)
 const SPELLINGS = 400
 
 /**
- * The address of a find in another spelling, of which no answer is kept: more or less of its values is escaped, and some
- * ampersands stand at its end. An address without parameters stays as it is.
+ * The address of a find in another spelling, of which no answer is kept: more or less of its values is escaped, and
+ * some ampersands stand at its end. An address without parameters stays as it is.
  */
 export function spelling(path: string, nth: number): string {
   const [name, query] = path.split('?')
@@ -86,9 +86,9 @@ interface Requests {
 }
 
 /**
- * Sends requests on some connections, on each the next one when the last is answered. Anything but a 200 stops the bench.
- * It speaks to the sockets itself: a client that parses whole answers takes as much of the processor as the server does, and
- * on the cores of the server that would be measured instead.
+ * Sends requests on some connections, on each the next one when the last is answered. Anything but a 200 stops the
+ * bench. It speaks to the sockets itself: a client that parses whole answers takes as much of the processor as the
+ * server does, and on the cores of the server that would be measured instead.
  */
 async function load(target: Target, requests: Requests, seconds: number, connections = CONNECTIONS): Promise<Load> {
   const waits: number[] = []

@@ -11,8 +11,8 @@ const TIMES = 4
 const LASTS = 15
 
 /**
- * Requests that arrive at four times the rate that can be carried, whether or not earlier ones have been answered; those
- * for which no connection is free wait in the client, and when too many do, they give up.
+ * Requests that arrive at four times the rate that can be carried, whether or not earlier ones have been answered;
+ * those for which no connection is free wait in the client, and when too many do, they give up.
  */
 export async function overload(folder: string, seconds: number): Promise<void> {
   const server = await startDossier(join(folder, 'overload'), 30_000)

@@ -9,7 +9,9 @@ const RECORDS = 30_000
 /** How many times the hand-written server's rate each kind of work should reach. */
 const GOALS: Record<Work, number> = { read: 0.7, find: 0.8, again: 1, create: 1.3, update: 1.3 }
 
-/** `npm run bench -- --engine=postgres`: the same beside a server that is written by hand on `pg`, on one real server. */
+/**
+ * `npm run bench -- --engine=postgres`: the same beside a server that is written by hand on `pg`, on one real server.
+ */
 export async function comparePostgres(folder: string, rounds: number, seconds: number): Promise<void> {
   // Whatever is answered is on disk.
   const server = await startPostgres(['fsync=on', 'shared_buffers=256MB'])

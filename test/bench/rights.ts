@@ -8,7 +8,9 @@ import { timeOf } from './sizes.ts'
 const BY_LEVEL = { role: 'sales', where: { fieldName: 'level', operator: 'in', value: '$user.levels' } }
 const BY_SIZE = { role: 'buyer', where: { fieldName: 'company.size', operator: '=', value: '$user.size' } }
 
-/** What rules of rows cost in the tables of `compareRelated`: the same finds by an admin, and by users who reach a part. */
+/**
+ * What rules of rows cost in the tables of `compareRelated`: the same finds by an admin, and by users who reach a part.
+ */
 export async function compareRights(home: string, folder: string, models: Record<string, object>): Promise<void> {
   const ruled = join(folder, 'ruled-models')
   mkdirSync(ruled, { recursive: true })

@@ -19,7 +19,9 @@ const PERSON = {
 /** Words that people type, from the rarest to those that all records contain. */
 const TYPED = ['garcia jose', 'muller', '王伟', 'zq', 'jo', 'an', '77', 'q', 'z', 'a']
 
-/** What text searches cost with and without their index, and a page in the order of a text beside one in that of ids. */
+/**
+ * What text searches cost with and without their index, and a page in the order of a text beside one in that of ids.
+ */
 export async function compareTexts(folder: string, records = 200_000): Promise<void> {
   say(`\nfilling a table with ${records} names of many scripts, and an index for text searches …`)
   const models = join(folder, 'texts-models')

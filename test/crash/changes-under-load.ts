@@ -14,8 +14,8 @@ const ITEM = '/ws/rest/crash.Item'
 const PART = '/ws/rest/crash.Part'
 
 /**
- * Fields beside `text`, which all models have. Each follows from the one before by another kind of change. A name that is
- * given up is not used again in a later `round`: its values would be in the way of a rename.
+ * Fields beside `text`, which all models have. Each follows from the one before by another kind of change. A name that
+ * is given up is not used again in a later `round`: its values would be in the way of a rename.
  */
 const fieldsOf = (round: number): object[] => [
   { size: { type: 'string', index: true } },
@@ -47,7 +47,9 @@ interface Load {
   times: Map<string, number[]>
 }
 
-/** Sends one request after the other, to a random node. One without an answer is sent again only if that is harmless. */
+/**
+ * Sends one request after the other, to a random node. One without an answer is sent again only if that is harmless.
+ */
 async function work(nodes: () => string[], cookie: string, load: Load, isOver: () => boolean): Promise<void> {
   const send = async (kind: string, method: string, path: string, data?: object) => {
     for (let isAgain = false; ; isAgain = true) {

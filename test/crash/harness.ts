@@ -202,7 +202,9 @@ function auditLinks(database: Sqlite.Database): string[] {
   return wrong > 0 ? [`${wrong} links differ from what the records have`] : []
 }
 
-/** Checks the sort keys of all texts, and that the index for text searches, if there is one, proposes those that it has. */
+/**
+ * Checks the sort keys of all texts, and that the index for text searches, if there is one, proposes those that it has.
+ */
 function auditTexts(database: Sqlite.Database): string[] {
   const faults: string[] = []
   const items = database.prepare('SELECT id, text, text__sort1 AS key FROM crash__Item').all()

@@ -8,7 +8,7 @@ import { createEntryDecoder } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import { createStateReader } from '../../src/journal/rebuild-state.ts'
 import type { Listener } from '../../src/journal/render-changes.ts'
-import { MAX_PER_USER } from '../../src/journal/stream.ts'
+import { MAX_STREAMS_PER_USER } from '../../src/journal/stream.ts'
 import { createLogger } from '../../src/logging.ts'
 import type { User } from '../../src/model/access.ts'
 import { byName } from '../../src/model/model.ts'
@@ -418,7 +418,7 @@ t.test('there is a bound to how many listen', async (t) => {
   const app = await startApp(t)
   const admin = await app.login()
   const { changeStreams } = app.service as unknown as { changeStreams: ChangeStreams }
-  const sinks = Array.from({ length: MAX_PER_USER }, () => new Reader())
+  const sinks = Array.from({ length: MAX_STREAMS_PER_USER }, () => new Reader())
   for (const sink of sinks)
     await changeStreams.open({ user: ADMIN, wanted: undefined, sink, refreshUser: () => ADMIN }, undefined)
   const { status, body } = await admin.get('/ws/changes/stream')

@@ -3,7 +3,9 @@ import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
 import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
 
-/** Random things happen to records, beside an oracle that remembers every state; then the history must tell the same. */
+/**
+ * Random things happen to records, beside an oracle that remembers every state; then the history must tell the same.
+ */
 
 const LIST = { list: { type: 'array' } }
 const child = (more: object) => ({

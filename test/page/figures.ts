@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { startDemo, visitDemo } from './demo.ts'
 
 /**
- * Measures the page with the demo's records and 50,000 people: `npm run figures`. Nothing depends on the outcome: it is only
- * printed.
+ * Measures the page with the demo's records and 50,000 people: `npm run figures`. Nothing depends on the outcome: it is
+ * only printed.
  */
 
 const PEOPLE = 50_000

@@ -16,7 +16,10 @@ const TIMEOUT_MS = Number(process.env.PAGE_TIMEOUT ?? 120_000)
 /** How many times slower the browser runs: finds what depends on a quick machine. */
 const SLOWDOWN = Number(process.env.PAGE_SLOWDOWN ?? 1)
 
-/** Waits until something holds. Not by waitForFunction: its second look would be an eval, which the page's policy refuses. */
+/**
+ * Waits until something holds. Not by waitForFunction: its second look would be an eval, which the page's policy
+ * refuses.
+ */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + TIMEOUT_MS
   while (!(await holds())) {

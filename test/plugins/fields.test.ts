@@ -5,7 +5,9 @@ import { listen } from '../listen.ts'
 
 const HR = { read: ['hr'], write: ['hr'] }
 
-/** Only HR sees and sets salaries; the remark is written by all and read by HR; the grade is set by HR and read by all. */
+/**
+ * Only HR sees and sets salaries; the remark is written by all and read by HR; the grade is set by HR and read by all.
+ */
 const PERSON = {
   type: 'object',
   properties: {

@@ -4,8 +4,8 @@ import { fold } from '../../src/lib/fold.ts'
 import { type Client, PASSWORD, startApp } from '../helper.ts'
 
 /**
- * Random searches by people who reach all or only their own records, against a naive evaluation of the same: every record
- * in order, page by page, and the total.
+ * Random searches by people who reach all or only their own records, against a naive evaluation of the same: every
+ * record in order, page by page, and the total.
  */
 const OWN = [{ role: '*', where: 'own' }]
 const MODELS = {

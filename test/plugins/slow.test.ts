@@ -31,7 +31,9 @@ const criterion = (i: number) => ({
 /** Takes far longer than anybody has. */
 const HOSTILE = { operator: 'or', criteria: Array.from({ length: 200 }, (_, i) => criterion(i)) }
 
-/** Sends the hostile search over a connection of its own. Resolves when the storage searches; `ended` is its outcome. */
+/**
+ * Sends the hostile search over a connection of its own. Resolves when the storage searches; `ended` is its outcome.
+ */
 async function beginHostile({ url, storage }: Running, { cookie }: Client) {
   const body = JSON.stringify({ data: HOSTILE })
   const socket = connect(Number(new URL(url).port), '127.0.0.1')

@@ -14,8 +14,8 @@ export function hasServer(): boolean {
 const IS_CHILD = process.env.TEST_ENGINE === 'postgres'
 
 /**
- * Runs tests of the service once more, on PostgreSQL, one file after the other. Unless they are covered, a process of its
- * own runs them, in which no coverage is measured: that takes a third longer, and most lines are covered on SQLite.
+ * Runs tests of the service once more, on PostgreSQL, one file after the other. Unless they are covered, a process of
+ * its own runs them, in which no coverage is measured: that takes a third longer, and most lines are covered on SQLite.
  */
 export async function runOnPostgres(files: string[], isCovered = false): Promise<void> {
   if (!hasServer()) return

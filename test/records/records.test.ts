@@ -83,7 +83,7 @@ t.test('what is forgotten is forgotten, or it is told why not', async (t) => {
   const model = modelOf('a.One', { type: 'object', properties: { x: { type: 'string' } } })
   let writes = 0
   const late = { write: async () => (writes++ === 0 ? [[]] : storage.write({ steps: [] })) } as unknown as Storage
-  const past = { notFoundError: () => new Error('not there') } as never
+  const past = { notFoundFailure: () => new Error('not there') } as never
   for (const one of [storage, late])
     await t.rejects(createForgetter({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
 })

@@ -431,22 +431,25 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
   const logger = createLogger(config, false, log.stream)
   const errors: Error[] = []
   const metrics = new Metrics()
-  const threads = new ServingThreads(reads ? Object.assign(Object.create(storage), { threadReads: reads }) : storage, {
-    config,
-    logger,
-    models: () => [],
-    adopt: (socket) => socket.destroy(),
-    metrics,
-    damage: new Damage(logger),
-    onError: (error) => errors.push(error as Error),
-    canWaitForNextApp: false,
-    onWaitForNextApp: () => {},
-    whileUnchanged: async (work) => {
-      onChange()
-      await work()
-      all.starts++
+  const threads = new ServingThreads(
+    reads ? Object.assign(Object.create(storage), { threadReadsStart: reads }) : storage,
+    {
+      config,
+      logger,
+      models: () => [],
+      adopt: (socket) => socket.destroy(),
+      metrics,
+      damage: new Damage(logger),
+      onError: (error) => errors.push(error as Error),
+      canWaitForNextApp: false,
+      onWaitForNextApp: () => {},
+      whileUnchanged: async (work) => {
+        onChange()
+        await work()
+        all.starts++
+      },
     },
-  })
+  )
   t.teardown(() => threads.stop(1))
   const all = { threads, errors, storage, metrics, lines: log.lines, starts: 0 }
   return all
@@ -505,7 +508,7 @@ t.test('what a thread asks of the main thread', async (t) => {
   const sent: ({ id: number } & StorageRequest)[] = []
   const cancelled: number[] = []
   const main = new RemoteCalls<StorageRequest>((message) => sent.push(message))
-  const reads = await openThreadReads(storage.threadReads as Parameters<typeof openThreadReads>[0])
+  const reads = await openThreadReads(storage.threadReadsStart as Parameters<typeof openThreadReads>[0])
   const thread = new ThreadStorage(reads, main, (search) => cancelled.push(search))
   t.teardown(() => thread.close())
   const statement: Statement = { sql: 'select 1', parameters: [] }

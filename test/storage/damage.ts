@@ -1,7 +1,10 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 
-/** Overwrites a leaf page of a table, by default the one in the middle of the file. `where` is 0 for the first, 1 for the last. */
+/**
+ * Overwrites a leaf page of a table, by default the one in the middle of the file. `where` is 0 for the first, 1 for
+ * the last.
+ */
 export function damage(file: string, table: string, where = 0.5): void {
   const db = new Sqlite(file, { readonly: true })
   const pages = db

@@ -6,8 +6,8 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 /**
- * One SQLite storage for all tests of a file. Opening one starts threads, and these import most of the code: that takes longer
- * than most tests. Each test gets the database as it was at first.
+ * One SQLite storage for all tests of a file. Opening one starts threads, and these import most of the code: that takes
+ * longer than most tests. Each test gets the database as it was at first.
  */
 interface Shared {
   storage: Storage

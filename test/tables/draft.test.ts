@@ -49,7 +49,10 @@ const leftOver = async (storage: Storage) => {
   return [...rows, ...marks, ...drafts]
 }
 
-/** Any change of the tables that a client, another process or a shell can make. Ids and codes are few, so that they meet. */
+/**
+ * Any change of the tables that a client, another process or a shell can make. Ids and codes are few, so that they
+ * meet.
+ */
 const id = fc.integer({ min: 1, max: 12 })
 const code = fc.integer({ min: 1, max: 20 }).map(String)
 const REPLACE = 'REPLACE INTO a__Thing (id, code) VALUES (?, ?)'
@@ -112,7 +115,8 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
         before = things('CAST(code AS INTEGER) AS code')
         await storage.runWriteJob(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
       } catch (error) {
-        // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins again.
+        // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins
+        // again.
         t.ok(changes.some(({ sql: text }) => text.startsWith('REPLACE')))
         t.match(error, { kind: /stale|taken/ })
         shell.exec('UPDATE dossier_drafts SET touched = 0')

@@ -42,7 +42,10 @@ export function go(href: string): void {
   location.hash = href
 }
 
-/** Returns whether the user is still here, for what happens after something has been saved: who has left is not fetched back. */
+/**
+ * Returns whether the user is still here, for what happens after something has been saved: who has left is not fetched
+ * back.
+ */
 export function rememberPlace(): () => boolean {
   const here = location.hash
   return () => location.hash === here

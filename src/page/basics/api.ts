@@ -76,7 +76,9 @@ export async function request<Item = unknown>(
   }
 }
 
-/** Codes of refusals whose sentences are only shown. Others are looked at: whether a record was deleted, for example. */
+/**
+ * Codes of refusals whose sentences are only shown. Others are looked at: whether a record was deleted, for example.
+ */
 const SHOWN = [
   'VALIDATION_FAILED',
   'NOT_UNIQUE',

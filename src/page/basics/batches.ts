@@ -14,8 +14,8 @@ export type BatchResult = { row: Row; result: unknown } | { row: Row; error: Err
 const GROUP_SIZE = 200
 
 /**
- * Writes one operation for each row, in batches. A batch is refused as a whole because of a single row: that row is taken
- * out, and the others are sent again.
+ * Writes one operation for each row, in batches. A batch is refused as a whole because of a single row: that row is
+ * taken out, and the others are sent again.
  */
 export async function* writeInBatches(
   rows: Row[],
@@ -52,7 +52,7 @@ interface Entry {
  * Undoes the last change of a record, with all that was changed together with it. `version` is what the record had
  * afterwards, or when it was deleted: if it has another one, somebody else has changed it since.
  */
-export async function undoLast(
+export async function undoLastOfRecord(
   model: string,
   id: number,
   version: number,

@@ -1,6 +1,6 @@
 import { say } from '../language/say.ts'
 import { Unreachable } from './api.ts'
-import { undoLast } from './batches.ts'
+import { undoLastOfRecord } from './batches.ts'
 import { restore } from './models.ts'
 
 interface Written {
@@ -43,7 +43,7 @@ export function rememberChange(
 }
 
 /** Undoes the last change of this window, with all that was changed with it. */
-export async function undoLatest(): Promise<UndoResult> {
+export async function undoLastOfWindow(): Promise<UndoResult> {
   const last = made.pop()
   if (!last) return { count: 0 }
   try {
@@ -60,7 +60,7 @@ async function undoChange({ model, rows, hasOthers }: UndoableChange): Promise<n
   const isLike = (row: Written) => undone.get(keyOf(row))?.like === row.version
   const [first] = rows as [Written]
   if (!rows.some(isLike)) {
-    const records = await undoLast(model, first.id, first.version, false)
+    const records = await undoLastOfRecord(model, first.id, first.version, false)
     for (const row of rows) undone.set(keyOf(row), { version: row.version + 1, like: row.version - 1 })
     return records.length
   }

@@ -5,7 +5,9 @@ import { GERMAN_PLANS } from './german-plans.ts'
 import { GERMAN_RECORD } from './german-record.ts'
 import { GERMAN_RECORDS } from './german-records.ts'
 
-/** The German texts of the page, by the English ones. Du is never used; the reader is addressed by Sie or not at all. */
+/**
+ * The German texts of the page, by the English ones. Du is never used; the reader is addressed by Sie or not at all.
+ */
 export const GERMAN: Record<string, string> = {
   ...GERMAN_BASICS,
   ...GERMAN_MODELS,

@@ -77,7 +77,9 @@ export interface ChildChanges {
   faults: Record<string, Record<string, string>>
 }
 
-/** Reads all input. New rows in which nothing was typed are left out, and so is a record that somebody else has deleted. */
+/**
+ * Reads all input. New rows in which nothing was typed are left out, and so is a record that somebody else has deleted.
+ */
 export function childChanges({ fields, rows }: ChildTable, drafts: ChildDrafts, zone: string): ChildChanges {
   const changes: ChildChanges = { create: [], update: [], delete: [], keys: {}, faults: {} }
   const add = (kind: 'create' | 'update' | 'delete', key: string, data: object) => {

@@ -23,7 +23,10 @@ const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
 export const OR_PARAMETER = 'or'
 /** Searches the records for words. */
 export const WORDS_PARAMETER = 'q'
-/** Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are now. */
+/**
+ * Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are
+ * now.
+ */
 export const PERIOD = 'within'
 /** Parameters of the table itself: how it is grouped and what stands in its foot. */
 const TABLE_PREFIX = 'table.'

@@ -119,8 +119,8 @@ const withoutEmpty = (model: ModelSchema, keyword: string): ModelSchema =>
     : model
 
 /**
- * With another name for a field, wherever it is named. If the file that is served has the field, the new one takes over its
- * values.
+ * With another name for a field, wherever it is named. If the file that is served has the field, the new one takes over
+ * its values.
  */
 export function withRenamed(
   model: ModelSchema,
@@ -158,8 +158,8 @@ export function withRenamed(
 }
 
 /**
- * An earlier file, so that fields that were renamed since take their values back: the file that is served says what they
- * were called before.
+ * An earlier file, so that fields that were renamed since take their values back: the file that is served says what
+ * they were called before.
  */
 export function withRenamesBack(earlier: ModelSchema, served: ModelSchema | undefined): ModelSchema {
   const renamed = Object.entries(served?.properties ?? {}).flatMap(([name, { renamedFrom: before }]) =>

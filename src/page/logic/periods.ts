@@ -67,14 +67,19 @@ export const isPeriod = (text: string) => periodDays(text, '2000-01-01') !== und
 
 const STEP_MS = 900_000
 
-/** When a day begins. Where the clocks go forward at midnight, it begins later: what would be midnight is the day before. */
+/**
+ * When a day begins. Where the clocks go forward at midnight, it begins later: what would be midnight is the day
+ * before.
+ */
 function startOf(day: string, zone: string): number {
   let start = Date.parse(toUtc(`${day}T00:00:00`, zone))
   while (momentIn(new Date(start).toISOString(), zone).slice(0, 10) < day) start += STEP_MS
   return start
 }
 
-/** The first and the last value of a period, as it is now in a zone. Moments run from midnight to midnight of that zone. */
+/**
+ * The first and the last value of a period, as it is now in a zone. Moments run from midnight to midnight of that zone.
+ */
 export function periodBounds(
   period: string,
   isMoment: boolean,

@@ -4,7 +4,9 @@ import { type FormatSettings, formatValue, NOTHING } from './values.ts'
 /** Values that are shown beside a name. */
 const MAX_VALUES = 2
 
-/** Tells a record apart from others of the same name: by the first fields of the list that differ, or else by its id. */
+/**
+ * Tells a record apart from others of the same name: by the first fields of the list that differ, or else by its id.
+ */
 export function tellApart(row: Row, rows: Row[], model: Model, formatSettings: FormatSettings): string {
   const name = displayName(row, model)
   const namesakes = rows.filter((other) => other.id !== row.id && displayName(other, model) === name)

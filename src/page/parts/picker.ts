@@ -32,8 +32,8 @@ const SHOWN = 8
 const MAX_ASKED = 200
 
 /**
- * Combobox that finds a record by words of its fields or by its id, and without a text offers those created last. A text
- * that names no record stays when the input is left, and says that nothing is chosen.
+ * Combobox that finds a record by words of its fields or by its id, and without a text offers those created last. A
+ * text that names no record stays when the input is left, and says that nothing is chosen.
  */
 export function Picker(properties: PickerProperties) {
   const { model: name, value, label, id, describedBy, isInvalid, without = [], onValue } = properties

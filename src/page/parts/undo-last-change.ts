@@ -1,11 +1,11 @@
-import { undoLatest } from '../basics/undo.ts'
+import { undoLastOfWindow } from '../basics/undo.ts'
 import { say } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 import { notify, notifyError } from './notices.ts'
 
 /** Undoes the last change of this window, and tells it. */
 export function undoLastChange(): void {
-  undoLatest()
+  undoLastOfWindow()
     .then(({ count, name }) =>
       notify(
         count === 0

@@ -42,7 +42,9 @@ export const Progress = ({
     ),
   )
 
-/** Faults by line and field, as many as the service reports. They are shown at once, wherever the page was scrolled to. */
+/**
+ * Faults by line and field, as many as the service reports. They are shown at once, wherever the page was scrolled to.
+ */
 export function Faults({ fault, model }: { fault: Error; model: Model }) {
   const element = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

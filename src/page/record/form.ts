@@ -10,7 +10,7 @@ import { notifyError } from '../parts/notices.ts'
 import { ChildGrid } from './child-grid.ts'
 import { Conflict } from './conflict.ts'
 import { FieldInput } from './field-input.ts'
-import { LeftOver } from './left-over.ts'
+import { OrphanedInput } from './orphaned-input.ts'
 import { GoneMeanwhile, Problems } from './problems.ts'
 import { followRecord } from './saving.ts'
 import { RecordEditor } from './writing.ts'
@@ -32,8 +32,8 @@ export function Form({ model, record, start, asked }: FormProperties) {
   const summary = useRef<HTMLDivElement>(null)
   const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
 
-  // The first input gets the focus, because the user came to write. A layout effect, as below: a focus that moves later takes
-  // away what the user types meanwhile into another input.
+  // The first input gets the focus, because the user came to write. A layout effect, as below: a focus that moves later
+  // takes away what the user types meanwhile into another input.
   useLayoutEffect(() => {
     element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => {
@@ -112,7 +112,7 @@ export function Form({ model, record, start, asked }: FormProperties) {
       { class: 'form', inert: isSaving.value },
       model.inverses.map((inverse) => h(ChildGrid, { key: inverse.name, inverse, writing })),
     ),
-    h(LeftOver, { items: orphanedInput(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
+    h(OrphanedInput, { items: orphanedInput(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
     html.footer(
       null,
       html.button(

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { go, goBackTo, to } from '../basics/address.ts'
 import type { DossierError } from '../basics/api.ts'
 import { hasErrorCode, request, requestOne } from '../basics/api.ts'
-import { undoLast } from '../basics/batches.ts'
+import { undoLastOfRecord } from '../basics/batches.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { keptDrafts } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
@@ -109,7 +109,10 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
       await request('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
       goBackTo(listPath(model.model))
       const undo = () => {
-        undoLast(model.model, record.id, version, true).then(() => go(to('m', model.model, record.id)), notifyError)
+        undoLastOfRecord(model.model, record.id, version, true).then(
+          () => go(to('m', model.model, record.id)),
+          notifyError,
+        )
       }
       notify(say('{name} is deleted.', { name }), model.history ? { label: say('Undo'), run: undo } : undefined)
     } catch (error) {

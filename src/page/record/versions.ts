@@ -1,4 +1,4 @@
-import { undoLast } from '../basics/batches.ts'
+import { undoLastOfRecord } from '../basics/batches.ts'
 import { restore } from '../basics/models.ts'
 import { say } from '../language/say.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -19,7 +19,7 @@ export async function bringBack(model: Model, record: Row, to: number): Promise<
   try {
     const now = await restore(model.model, record.id, { version: record.version, to })
     const undo = () => {
-      undoLast(model.model, record.id, now.version, false).then(
+      undoLastOfRecord(model.model, record.id, now.version, false).then(
         () => notify(say('It is as it was before.')),
         notifyError,
       )

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { hasErrorCode } from '../basics/api.ts'
-import { type BatchResult, type Operation, undoLast, writeInBatches } from '../basics/batches.ts'
+import { type BatchResult, type Operation, undoLastOfRecord, writeInBatches } from '../basics/batches.ts'
 import { zone } from '../basics/format-settings.ts'
 import { html } from '../basics/html.ts'
 import { restore } from '../basics/models.ts'
@@ -56,7 +56,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
     begin(done.length, failed)
     const left = new Map(done.map((outcome) => [outcome.row.id, outcome]))
     for (const [id, { row, now }] of left) {
-      const undone = await undoLast(model.model, id, (now ?? row).version, !now).catch(() => [])
+      const undone = await undoLastOfRecord(model.model, id, (now ?? row).version, !now).catch(() => [])
       const back = undone.filter((one) => one.model === model.model && left.has(one.id))
       for (const one of back) left.delete(one.id)
       add(back.map((one) => ({ row: { ...row, id: one.id }, isUndone: true })))

@@ -23,8 +23,8 @@ export class CellCursor {
   /** other corner of the marked range */
   readonly anchor: Signal<CellPosition | undefined> = signal(undefined)
   /**
-   * the record whose cell is edited, as it was when that began: what others change meanwhile, and where the record moves to
-   * in the table, changes neither the value that was seen nor the record that is written
+   * the record whose cell is edited, as it was when that began: what others change meanwhile, and where the record
+   * moves to in the table, changes neither the value that was seen nor the record that is written
    */
   readonly editing: Signal<Row | undefined> = signal(undefined)
 

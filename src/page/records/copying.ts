@@ -34,7 +34,9 @@ export function copyRange(
 
 type OnClipboard = (event: ClipboardEvent) => void
 
-/** Calls back when something is copied or pasted while an element itself has the focus: browsers tell only the document. */
+/**
+ * Calls back when something is copied or pasted while an element itself has the focus: browsers tell only the document.
+ */
 export function useClipboard(element: RefObject<HTMLElement | null>, onCopy: OnClipboard, onPaste: OnClipboard): void {
   const now = useRef({ copy: onCopy, paste: onPaste })
   now.current = { copy: onCopy, paste: onPaste }

@@ -169,7 +169,9 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
   )
 }
 
-/** Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself. */
+/**
+ * Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself.
+ */
 function schemaFor(field: Field, comparison: string, now: string | undefined) {
   if (isPattern(comparison)) return { type: 'string' }
   if (comparison === PERIOD) return { type: 'string', ...periodChoices(now) }

@@ -4,8 +4,8 @@ import { columnSortPath, sortIn } from '../logic/filters.ts'
 import { type Field, referredName } from '../logic/model.ts'
 
 /**
- * The path that sorts a column: a reference is sorted by the name that is shown for it, or by its id if its model is out
- * of reach. A saved view may sort by the id as well: then it stays so.
+ * The path that sorts a column: a reference is sorted by the name that is shown for it, or by its id if its model is
+ * out of reach. A saved view may sort by the id as well: then it stays so.
  */
 export function useSortPath(field: Field, query: URLSearchParams): string {
   const { value: target } = useLoaded(() => referredModel(field), [referredName(field)])

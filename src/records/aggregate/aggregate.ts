@@ -15,7 +15,7 @@ import {
   groupColumn,
   recordsWithItems,
   rowNumber,
-  sumTooLarge,
+  sumTooLargeFailure,
   toAnswer,
   valueColumn,
 } from './columns.ts'
@@ -32,8 +32,8 @@ export interface AggregatePage {
 }
 
 /**
- * Counts and sums the records of one model. It is a search: the same filters and reach, time limit and threads. All groups
- * are read; conditions on them, their order and the page are made here, from exact values.
+ * Counts and sums the records of one model. It is a search: the same filters and reach, time limit and threads. All
+ * groups are read; conditions on them, their order and the page are made here, from exact values.
  */
 export function createAggregator(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, findSeconds } = context
@@ -84,7 +84,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const shapes = shapesWithOrderKeys(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }
     const { rows, isTruncated } = await storage.search(statement.compile(db), options).catch((error: unknown) => {
-      throw isFault(error, 'slow') ? TOO_SLOW : isFault(error, 'large') ? sumTooLarge('A sum') : error
+      throw isFault(error, 'slow') ? TOO_SLOW : isFault(error, 'large') ? sumTooLargeFailure('A sum') : error
     })
     if (isTruncated || rows.length > MAX_GROUPS) throw TOO_MANY_GROUPS
     return rows.map((row) => toAnswer(row, columns))

@@ -101,7 +101,7 @@ function numberColumn(
     toValue: ([sum, n]) => {
       if (n === 0) return aggregate === 'sum' ? 0 : null
       // SQLite has no infinite numbers.
-      if (!Number.isFinite(sum)) throw sumTooLarge(name)
+      if (!Number.isFinite(sum)) throw sumTooLargeFailure(name)
       return aggregate === 'sum' ? sum : average(sum as number, n as number)
     },
   }
@@ -123,7 +123,7 @@ function integerColumn(
     toValue: ([high, low, n]) => {
       const sum = BigInt(high ?? 0) * BigInt(2 ** HALF_BITS) + BigInt(low ?? 0)
       if (aggregate === 'avg') return average(Number(sum), n as number)
-      if (BigInt(Number(sum)) !== sum || !Number.isSafeInteger(Number(sum))) throw sumTooLarge(name)
+      if (BigInt(Number(sum)) !== sum || !Number.isSafeInteger(Number(sum))) throw sumTooLargeFailure(name)
       return Number(sum)
     },
   }
@@ -133,7 +133,7 @@ const average = (sum: number, n: number) => (n === 0 ? null : sum / n)
 
 const HALF_BITS = 26
 
-export const sumTooLarge = (name: string) =>
+export const sumTooLargeFailure = (name: string) =>
   new Failure('VALIDATION_FAILED', `${name}: the sum is too large to be exact.`, {
     errors: { [name]: 'the sum is too large to be exact' },
   })

@@ -161,8 +161,8 @@ const pathsBelow = (paths: string[], name: string) =>
   paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
 
 /**
- * Adds the records that refer to each row, the first ones in the order of their ids. Returns how many rows are complete.
- * A row of which only some records fit has a cursor for the others, as if there were more.
+ * Adds the records that refer to each row, the first ones in the order of their ids. Returns how many rows are
+ * complete. A row of which only some records fit has a cursor for the others, as if there were more.
  */
 async function addInverse(
   expansion: Expansion,
@@ -190,7 +190,9 @@ async function addInverse(
   return shown
 }
 
-/** Finds one record more for each row than is shown. Runs on a search thread: a record may be referred to by any number. */
+/**
+ * Finds one record more for each row than is shown. Runs on a search thread: a record may be referred to by any number.
+ */
 async function readInverse(
   { storage, models, access, user, deadline }: Expansion,
   inverse: Inverse,

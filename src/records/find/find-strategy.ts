@@ -121,7 +121,9 @@ export function createStrategyChooser(context: RecordsContext, model: Model, cou
     }
   }
 
-  /** Tells which models have far fewer records than others, if the filter asks for records that refer to another one. */
+  /**
+   * Tells which models have far fewer records than others, if the filter asks for records that refer to another one.
+   */
   async function sizeComparison(query: Query): Promise<FilterContext['isFewer']> {
     if (!query.filter || !usesInverse(query.filter)) return undefined
     const all = [model, ...referencedModels(query, models)]

@@ -9,7 +9,9 @@ import { recordRead } from '../../tables/shape.ts'
 
 /** Records up to which a scan is fast. */
 const FAST_SCAN_RECORDS = 10_000
-/** Queries, regardless of their values, that are remembered so that each is examined only once; others are not examined. */
+/**
+ * Queries, regardless of their values, that are remembered so that each is examined only once; others are not examined.
+ */
 const MAX_QUERIES = 1000
 
 /** Advises, once per query, which index would save a find from scanning the whole table. */

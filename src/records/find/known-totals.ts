@@ -17,8 +17,9 @@ interface KnownTotal extends JournalHead {
 }
 
 /**
- * Totals of searches, for those who go through the pages of one: to count often takes longer than to read a page. A total
- * holds as long as no record has changed that it depends on; the journal tells that, as it does for the ETag of a find.
+ * Totals of searches, for those who go through the pages of one: to count often takes longer than to read a page. A
+ * total holds as long as no record has changed that it depends on; the journal tells that, as it does for the ETag of a
+ * find.
  */
 export class KnownTotals {
   readonly #storage: Storage

@@ -29,9 +29,9 @@ export function recordBytes(row: Row, known: Map<Row, number> = new Map()): numb
 }
 
 /**
- * Recognises expanded records by their `version`, also in an array, and in the `data` of an inverse field. JSON documents
- * are not counted here: they were measured as texts when the row was read. A document with a key `version` counts twice,
- * which only makes the page smaller.
+ * Recognises expanded records by their `version`, also in an array, and in the `data` of an inverse field. JSON
+ * documents are not counted here: they were measured as texts when the row was read. A document with a key `version`
+ * counts twice, which only makes the page smaller.
  */
 function recordsIn(value: unknown): Row[] {
   if (isRecord(value)) return [value]

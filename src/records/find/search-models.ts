@@ -19,8 +19,8 @@ interface Found {
 }
 
 /**
- * Searches several models, one after the other, within the time of one find. When the answer is as large as a page may be,
- * only the totals of the other models are added.
+ * Searches several models, one after the other, within the time of one find. When the answer is as large as a page may
+ * be, only the totals of the other models are added.
  */
 export async function searchModels(
   collections: Collections,

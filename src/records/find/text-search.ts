@@ -17,7 +17,9 @@ import type { OrderTerm } from './order.ts'
 /** Matches up to which the best ones come first; more are in the order of their ids. */
 export const MAX_RANKED = 10_000
 
-/** Texts that a word is looked for in; a model has at most 1,000 fields, and PostgreSQL allows a function 100 arguments. */
+/**
+ * Texts that a word is looked for in; a model has at most 1,000 fields, and PostgreSQL allows a function 100 arguments.
+ */
 const MAX_TEXTS = 12
 
 /** The condition for records that contain each word in one of the model's `search` fields. */

@@ -61,7 +61,9 @@ export function createDeletedReader(
     return createHistoryPage(data, { limit, before, hasMore, last }, count)
   }
 
-  /** Reads a page of deletions where no rule of rows counts: the database itself decides which of them the user sees. */
+  /**
+   * Reads a page of deletions where no rule of rows counts: the database itself decides which of them the user sees.
+   */
   async function readOwned(search: Search, caller: Caller, limit: number, before?: number): Promise<Deletions> {
     const page = select(sql.raw(ENTRY_COLUMNS), caller, before)
     const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)

@@ -46,7 +46,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, histo
     try {
       await writeIdempotent(storage, { steps: [eraseStep(last, NO_LIMIT), note] }, caller.idempotency)
     } catch (error) {
-      throw isFault(error, 'no-row') ? await history.notFoundError(id, caller) : error
+      throw isFault(error, 'no-row') ? await history.notFoundFailure(id, caller) : error
     }
     return id
   }

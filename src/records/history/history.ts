@@ -86,14 +86,15 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   /** The error for a missing record. It names who deleted the record if the user could have read it. */
-  async function notFoundError(id: number, user: User): Promise<Failure> {
+  async function notFoundFailure(id: number, user: User): Promise<Failure> {
     const last = await findReadableDeletion(id, user)
     const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
     return new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}${what}.`)
   }
 
   async function requireReach(id: number, user: User): Promise<void> {
-    if (!(await findReadable(id, user)) && !(await findReadableDeletion(id, user))) throw await notFoundError(id, user)
+    if (!(await findReadable(id, user)) && !(await findReadableDeletion(id, user)))
+      throw await notFoundFailure(id, user)
   }
 
   async function readHistory(
@@ -173,7 +174,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     couldRead,
     isReadable,
     nextVersion,
-    notFoundError,
+    notFoundFailure,
   }
 }
 

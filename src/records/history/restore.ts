@@ -55,11 +55,11 @@ export function createRestorer(parts: Dependencies) {
     if (deletion && !(await recordExists(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
     const reach = context.access.reachFor(model, 'update', caller)
-    if (!(await findWithin(id, reach))) throw await history.notFoundError(id, caller)
+    if (!(await findWithin(id, reach))) throw await history.notFoundFailure(id, caller)
     // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
     if (!(await findWithin(id, context.access.reachFor(model, 'read', caller))))
-      throw await history.notFoundError(id, caller)
+      throw await history.notFoundFailure(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)

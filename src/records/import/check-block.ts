@@ -200,7 +200,8 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
       const references = rows.flatMap((row) => {
         const { predicted: now, data, stored, isWrong } = row
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
-        // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
+        // Users who may read the record may send its references back unchecked; others could find them out by trying
+        // ids.
         const known = stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
         return idsIn(field, now?.[name])
           .filter((id) => !known.includes(id))

@@ -21,7 +21,7 @@ export const importCounts = ({ created, updated, unchanged }: ImportCounts): Imp
 })
 
 /** The failure that lists the faults of a file. */
-export function importRefused(errors: Record<string, string>, done: ImportProgress): Failure {
+export function importRefusedFailure(errors: Record<string, string>, done: ImportProgress): Failure {
   const names = Object.keys(errors)
   const many = names.length === 1 ? 'There is one fault' : `There are ${names.length} faults`
   const some = names.length === MAX_FAULTS ? `The first ${MAX_FAULTS} faults are listed` : many

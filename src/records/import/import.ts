@@ -20,7 +20,7 @@ import {
   type ImportProgress,
   importCounts,
   importInterrupted,
-  importRefused,
+  importRefusedFailure,
   withLine,
 } from './failures.ts'
 import { matchingRows } from './matching-rows.ts'
@@ -102,7 +102,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
       (progress) => onProgress('checked', progress),
     )
     if (Object.keys(checked.errors).length > 0)
-      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : importRefused(checked.errors, done)
+      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : importRefusedFailure(checked.errors, done)
     if (dryRun) return importCounts(checked)
     const run: Run = { user, key, resumable, done }
     try {

@@ -46,7 +46,7 @@ export async function spool(
   try {
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > maxBytes) throw uploadTooLarge(maxBytes)
+      if (size > maxBytes) throw uploadTooLargeFailure(maxBytes)
       onBytes(chunk.length)
       hash.update(chunk)
       if (!target.write(chunk)) await Promise.race([once(target, 'drain'), failed])
@@ -64,5 +64,5 @@ export async function spool(
   return { file, checked, hash: hash.digest('hex'), clear }
 }
 
-export const uploadTooLarge = (maxBytes: number) =>
+export const uploadTooLargeFailure = (maxBytes: number) =>
   new Failure('BODY_TOO_LARGE', `The body of an import may have ${maxBytes} bytes (IMPORT_LIMIT_BYTES).`)

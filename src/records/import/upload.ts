@@ -5,7 +5,7 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy
 import { Failure } from '../../errors.ts'
 import { isGzipped, NOT_GZIPPED } from '../../requests/gzip.ts'
 import { badRequest } from '../../requests/query.ts'
-import { uploadTooLarge } from './spool.ts'
+import { uploadTooLargeFailure } from './spool.ts'
 
 /** The file that a request uploads: its body, or the only file of a form; unpacked, if it is packed by gzip. */
 export interface Upload {
@@ -43,7 +43,9 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
   }
 }
 
-/** Pipes `source` through `next`. If either fails, so does the result: with `fault`, if given, unless it was a Failure. */
+/**
+ * Pipes `source` through `next`. If either fails, so does the result: with `fault`, if given, unless it was a Failure.
+ */
 function pipeThrough(source: Readable, next: Transform, fault?: Failure): Readable {
   const end = new PassThrough()
   const fail = (error: Error) => end.destroy(error instanceof Failure ? error : (fault ?? error))
@@ -62,7 +64,7 @@ function counter(maxBytes: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length
-      done(left < 0 ? uploadTooLarge(maxBytes) : null, chunk)
+      done(left < 0 ? uploadTooLargeFailure(maxBytes) : null, chunk)
     },
   })
 }

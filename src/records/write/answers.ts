@@ -49,8 +49,8 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Dependencies) 
   const mergedIn = (rows: Row[][]) => mergedFields(model, rows[0]?.[0]?.merged as string)
 
   /**
-   * Each function answers a repeated request from its stored result, limited to what the user may read now. Most stored results
-   * contain only ids and versions, so the records are rebuilt from the journal.
+   * Each function answers a repeated request from its stored result, limited to what the user may read now. Most stored
+   * results contain only ids and versions, so the records are rebuilt from the journal.
    */
   const replay = {
     write: async (kept: StoredResult, user: User) => asSeenBy(user, await rebuildRecord(kept, user)),

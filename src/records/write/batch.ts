@@ -45,7 +45,10 @@ interface CreatedRecord {
   id: WriteRef
 }
 
-/** Failure of the first invalid operation. `all` has one per invalid operation, which `nested-writes.ts` reports together. */
+/**
+ * Failure of the first invalid operation. `all` has one per invalid operation, which `nested-writes.ts` reports
+ * together.
+ */
 export class InvalidOperations extends Failure {
   readonly all: [Failure, ...Failure[]]
 
@@ -124,7 +127,9 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
     return { shapes: shapesWithOrderKeys(concerned, storage.dialect.tables), joined: joinWrites(planned), planned }
   }
 
-  /** Answers a repeated batch from its stored rows. The last rows are those of the operations, without checks of them. */
+  /**
+   * Answers a repeated batch from its stored rows. The last rows are those of the operations, without checks of them.
+   */
   async function replay(
     operations: BatchOperation[],
     caller: Caller,

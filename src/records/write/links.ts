@@ -20,7 +20,10 @@ export function idsIn({ reference, links }: Field, value: unknown): number[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A former value as the field takes it now: it may have referred to one record then, and to several now, or the reverse. */
+/**
+ * A former value as the field takes it now: it may have referred to one record then, and to several now, or the
+ * reverse.
+ */
 export function asReferences({ reference, links }: Field, value: unknown): unknown {
   if (links && typeof value === 'number') return [value]
   return reference && Array.isArray(value) && value.length <= 1 ? (value[0] ?? null) : value

@@ -109,7 +109,9 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
       : { update: model, data: whole as unknown as Row & { id: number } }
   }
 
-  /** The record as it is now. The write is done: if the record cannot be read any more, what was written is answered. */
+  /**
+   * The record as it is now. The write is done: if the record cannot be read any more, what was written is answered.
+   */
   function readAgain(model: Model, { id }: StoredRecord, caller: Caller): Promise<Row> {
     return (collections.get(model) as Records).read(id, caller, { expand: [] }).catch(() => ({}))
   }
@@ -172,7 +174,10 @@ function toChildren(inverse: Inverse, kind: Kind, value: unknown, place: string)
   })
 }
 
-/** Runs `work`; a failure of an operation names the place of its record in the request, instead of the operation's index. */
+/**
+ * Runs `work`; a failure of an operation names the place of its record in the request, instead of the operation's
+ * index.
+ */
 async function withPlaces<Result>(children: Child[], work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

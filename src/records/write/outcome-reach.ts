@@ -12,8 +12,8 @@ import type { RecordsContext } from '../context.ts'
 import { isLinksChange } from './links.ts'
 
 /**
- * Finds out whether a change that was refused for another reason would have been within reach. If not, that is all that the
- * user is told: other reasons may be about records that they do not see.
+ * Finds out whether a change that was refused for another reason would have been within reach. If not, that is all that
+ * the user is told: other reasons may be about records that they do not see.
  */
 export function createOutcomeReachCheck(context: RecordsContext, model: Model) {
   const { storage, access, findSeconds } = context

@@ -187,8 +187,8 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   }
 
   /**
-   * The step that checks what was written, in the same transaction: the record must still be within reach. It also tells
-   * whether the user may read the record as it is now. Without rules of rows there is no such step.
+   * The step that checks what was written, in the same transaction: the record must still be within reach. It also
+   * tells whether the user may read the record as it is now. Without rules of rows there is no such step.
    */
   function reachCheck(id: number | StepRef, operation: Operation, user: User): Step[] {
     const given = access.reachFor(model, operation, user)

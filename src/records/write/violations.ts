@@ -155,7 +155,10 @@ async function refuseUnreachable(
   if (missing) throw missing
 }
 
-/** Those of `ids` that the field already has. None unless the user may update and read the record: trying ids would reveal them. */
+/**
+ * Those of `ids` that the field already has. None unless the user may update and read the record: trying ids would
+ * reveal them.
+ */
 async function findAlreadyReferenced(
   context: CheckContext,
   model: Model,

@@ -25,9 +25,9 @@ import { DatabaseError } from '../storage.ts'
 import { compactCounts } from './compact-counts.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
-import { needsScan } from './explain.ts'
 import { explainOpening, toFault } from './faults.ts'
 import { createKyselyDatabase } from './kysely.ts'
+import { needsScan } from './needs-scan.ts'
 import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
 import { migrateSchema } from './schema.ts'
@@ -88,7 +88,7 @@ class PostgresStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
   readonly published: PublishedModels
-  readonly threadReads: ThreadReadsStart
+  readonly threadReadsStart: ThreadReadsStart
   readonly #url: string
   readonly #reader: Reader
   readonly #writeQueue: WriteQueue
@@ -103,13 +103,13 @@ class PostgresStorage implements Storage {
 
   constructor(url: string, events: StorageEvents, servingThreads: number) {
     this.#url = url
-    this.threadReads = { url, commits: new Int32Array(new SharedArrayBuffer(4)), connections: Connection.counter }
+    this.threadReadsStart = { url, commits: new Int32Array(new SharedArrayBuffer(4)), connections: Connection.counter }
     this.#events = events
     this.#stopCompacting = compactCounts(
       (unit) => this.write(unit),
-      (error) => events.onError?.('folding the counts of records', error),
+      (error) => events.onError?.('compacting the counts of records', error),
     )
-    this.#reader = new Reader(url, this.threadReads.commits, servingThreads === 1 ? 2 : 1)
+    this.#reader = new Reader(url, this.threadReadsStart.commits, servingThreads === 1 ? 2 : 1)
     this.#shapes = new Shapes(this.#reader)
     this.published = createPublished(this.#reader)
     this.#writeQueue = new WriteQueue(url, (units, milliseconds) => {

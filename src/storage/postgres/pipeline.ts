@@ -1,7 +1,9 @@
 import type { Row, Statement, Step } from '../storage.ts'
 import { CHECK_CONSTRAINTS, DEFER_CONSTRAINTS, lockRow } from './transaction.ts'
 
-/** The statements of one pipeline: those before all steps, then each step with the statements that it needs around it. */
+/**
+ * The statements of one pipeline: those before all steps, then each step with the statements that it needs around it.
+ */
 export class Pipeline {
   readonly statements: Statement[]
   /** index of each step's statement, and of the end of its surrounding statements */

@@ -39,8 +39,8 @@ export class Reader {
   #since = 0
 
   /**
-   * `forRecords`: connections for reads of records only, so that reads of the service's own tables do not wait behind one
-   * of a table that is locked for a change. With 0, all reads share one connection.
+   * `forRecords`: connections for reads of records only, so that reads of the service's own tables do not wait behind
+   * one of a table that is locked for a change. With 0, all reads share one connection.
    */
   constructor(url: string, commits: Int32Array, forRecords: number) {
     this.#commits = commits
@@ -113,8 +113,8 @@ export class Reader {
   }
 
   /**
-   * Waits for a table that is being changed, on a connection of its own. The table may have another shape afterwards than
-   * the `known` ones, which the statement does not fit, even if it can be executed.
+   * Waits for a table that is being changed, on a connection of its own. The table may have another shape afterwards
+   * than the `known` ones, which the statement does not fit, even if it can be executed.
    */
   async #runPatiently(statement: Statement, known: Reader['knownShapes']): Promise<Row[]> {
     this.#waiting++

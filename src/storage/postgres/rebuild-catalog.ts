@@ -22,8 +22,8 @@ export const readInvalidIndexes = (db: Database): Promise<string[]> =>
   )
 
 /**
- * The creation of an index goes on when its client has died, and nothing that it has begun can be dropped meanwhile. Its
- * connection is ended, and waited for.
+ * The creation of an index goes on when its client has died, and nothing that it has begun can be dropped meanwhile.
+ * Its connection is ended, and waited for.
  */
 export const END_ORPHANED_BUILDS = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
   WHERE application_name = 'dossier' AND datname = current_database() AND pid <> pg_backend_pid()
@@ -65,7 +65,10 @@ export const validateReferences = (db: Database): Promise<string[]> =>
           AND (conname ~ ${OUR_REFERENCE} OR starts_with(obj_description(oid), ${TO_VALIDATE})) ORDER BY 1`,
   )
 
-/** Names of our triggers and constraints end in these words; those of our indexes begin with the table's name, or end so. */
+/**
+ * Names of our triggers and constraints end in these words; those of our indexes begin with the table's name, or end
+ * so.
+ */
 const OUR_TRIGGER = '__(count|clear|unserved|journal|linked|draft)$'
 const OUR_TYPE = '^(bigint|double precision|boolean|text|dossier_[a-z_]+)$'
 

@@ -7,8 +7,9 @@ import { fold, MARKS } from '../../lib/fold.ts'
  */
 
 /**
- * Whether a word has one or two letters that fold to the same whatever stands beside them. Other scripts have signs that are
- * composed with letters. The expressions are made when they are needed: with SQLite, that would be 1 % of a start in vain.
+ * Whether a word has one or two letters that fold to the same whatever stands beside them. Other scripts have signs
+ * that are composed with letters. The expressions are made when they are needed: with SQLite, that would be 1 % of a
+ * start in vain.
  */
 const isShortWord = (word: string) =>
   /^[\x21-\x7e\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Unified_Ideograph}]{1,2}$/u.test(word) &&
@@ -51,7 +52,9 @@ const RANGES = [
   [0x2f800, 0x2fa1d],
 ] as const
 
-/** A regular expression for exactly the texts that contain a word of one or two characters; undefined for other words. */
+/**
+ * A regular expression for exactly the texts that contain a word of one or two characters; undefined for other words.
+ */
 export function shortWordPattern(word: string): string | undefined {
   if (!isShortWord(word)) return undefined
   const [first, second] = [...word] as [string, string | undefined]

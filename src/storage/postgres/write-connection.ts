@@ -15,7 +15,10 @@ import {
   takeAdvisoryLock,
 } from './transaction.ts'
 
-/** Outcome of a unit: the rows of each step, or the error; `isLocked` if it was not begun, as its table is being changed. */
+/**
+ * Outcome of a unit: the rows of each step, or the error; `isLocked` if it was not begun, as its table is being
+ * changed.
+ */
 export type UnitResult = { rows: Row[][] } | { error: unknown; isLocked?: true }
 
 /**
@@ -30,7 +33,9 @@ const MAX_GROUP_ATTEMPTS = 4
 /** Attempts to write a unit that fails with an error after which a retry may succeed, such as a deadlock. */
 const MAX_ATTEMPTS = 5
 
-/** Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks. */
+/**
+ * Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks.
+ */
 export const canShareTransaction = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
 

@@ -3,7 +3,9 @@ import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
 import { createKyselyDatabase } from './kysely.ts'
 
-/** Advisory locks that are held in a transaction that changes tables, and by the process that prepares and executes it. */
+/**
+ * Advisory locks that are held in a transaction that changes tables, and by the process that prepares and executes it.
+ */
 const CHANGE_LOCK = 3_333_000_002
 const PROCESS_LOCK = 3_333_000_003
 /**
@@ -60,8 +62,8 @@ export async function runWriteJob<Input, Result>(
 }
 
 /**
- * Runs `work` while no other process does so; else it fails as `busy`. The lock belongs to a connection: that of a process
- * that has died is closed by the server.
+ * Runs `work` while no other process does so; else it fails as `busy`. The lock belongs to a connection: that of a
+ * process that has died is closed by the server.
  */
 export async function runExclusively<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   const lock = async (connection: Connection) => {

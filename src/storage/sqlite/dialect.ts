@@ -22,9 +22,9 @@ const isPlain = (text: RawBuilder<unknown>) => sql`octet_length(${text}) = lengt
   AND octet_length(${text}) <= ${sql.lit(MAX_SHORT_TEXT_BYTES)} AND instr(${text}, '  ') = 0 AND ${text} NOT GLOB ${sql.lit('*[\t-\r]*')}`
 
 export const DIALECT: Dialect = {
-  // Transactions run one after the other, so all that is visible is settled. One aggregate only, which the end of the index
-  // answers: with two of them, SQLite would read the whole table.
-  // While texts that were changed at a shell have no order keys yet, the order of what is found changes with no other change.
+  // Transactions run one after the other, so all that is visible is settled. One aggregate only, which the end of the
+  // index answers: with two of them, SQLite would read the whole table. While texts that were changed at a shell have
+  // no order keys yet, the order of what is found changes with no other change.
   lastChange: `SELECT newest, iif(EXISTS (SELECT 1 FROM dossier_unsorted), 0, newest) AS settled,
     (SELECT max(id) FROM dossier_migrations) AS tables, (SELECT max(gap) FROM dossier_restores) AS restored
     FROM (SELECT max(change) AS newest FROM dossier_changes)`,

@@ -105,7 +105,7 @@ interface Dependencies {
 class SqliteStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
-  readonly threadReads: ThreadReadsStart
+  readonly threadReadsStart: ThreadReadsStart
   readonly #file: string
   readonly #reader: Reader
   readonly #writeQueue: WriteQueue
@@ -117,7 +117,7 @@ class SqliteStorage implements Storage {
 
   constructor({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Dependencies) {
     this.#file = file
-    this.threadReads = { file, commits }
+    this.threadReadsStart = { file, commits }
     this.#reader = reader
     this.#writeQueue = writeQueue
     this.#searches = searches

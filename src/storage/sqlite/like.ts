@@ -9,8 +9,8 @@ export const LONG = 1000
 
 /**
  * Matches a folded LIKE pattern with texts, which it folds: `%` is any text, `_` any one character, `\` makes the next
- * character literal. SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This
- * one can, because `checkAbort` throws, and its time grows at most with the text's length times the pattern's.
+ * character literal. SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text.
+ * This one can, because `checkAbort` throws, and its time grows at most with the text's length times the pattern's.
  */
 export function createLikeMatcher(pattern: string, checkAbort: () => void, foldText = fold): (text: string) => boolean {
   const pieces = splitAtPercent(pattern)

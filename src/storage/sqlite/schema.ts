@@ -85,9 +85,8 @@ const STEPS: readonly string[] = [
    ALTER TABLE dossier_secrets ADD COLUMN isOpen INTEGER NOT NULL DEFAULT 0;
    CREATE TABLE dossier_restores (change INTEGER NOT NULL, gap INTEGER NOT NULL);
    CREATE TABLE dossier_state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`,
-  // Records with a text that was changed at a shell, and so without its order key.
-  // `dossier_search`: how far the index of each table for text searches is filled; `dossier_unsearched`: records up to there
-  // that have changed since.
+  // Records with a text that was changed at a shell, and so without its order key. `dossier_search`: how far the index
+  // of each table for text searches is filled; `dossier_unsearched`: records up to there that have changed since.
   `CREATE TABLE dossier_unsorted (tbl TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tbl, id)) WITHOUT ROWID;
    CREATE TABLE dossier_search (
      tbl TEXT PRIMARY KEY, definition TEXT NOT NULL, filled INTEGER NOT NULL, entries INTEGER NOT NULL

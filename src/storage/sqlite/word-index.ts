@@ -5,9 +5,9 @@ import type { WordIndexDialect } from '../storage.ts'
 const LENGTH = 3
 
 /**
- * An FTS5 index over trigrams of folded texts. It only proposes records, so it knows nothing but which records contain a
- * trigram: neither the texts nor the places. Entries are only added. A record that has changed gets further ones, and its
- * outdated ones propose it in vain.
+ * An FTS5 index over trigrams of folded texts. It only proposes records, so it knows nothing but which records contain
+ * a trigram: neither the texts nor the places. Entries are only added. A record that has changed gets further ones, and
+ * its outdated ones propose it in vain.
  */
 export const WORD_INDEX: WordIndexDialect = {
   create: (index) => [
@@ -48,7 +48,9 @@ const withUnindexed = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown
       WHERE "id" > (SELECT ${filled} FROM dossier_search WHERE tbl = ${table})
     ORDER BY 1`
 
-/** A short word is not looked for if more trigrams begin with it, or if more than this share of all records have those. */
+/**
+ * A short word is not looked for if more trigrams begin with it, or if more than this share of all records have those.
+ */
 const MAX_TRIGRAMS = 2000
 const MAX_MERGED_SHARE = 0.5
 
@@ -170,7 +172,9 @@ const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
 /** Sorts after everything that can follow in a trigram. */
 const LAST = '\u{10ffff}\u{10ffff}'
 
-/** Trigrams that side by side make up a word. More of them would rule out little, and each costs a look into the index. */
+/**
+ * Trigrams that side by side make up a word. More of them would rule out little, and each costs a look into the index.
+ */
 function trigrams(word: string): string[] {
   const characters = [...word]
   const last = characters.length - LENGTH

@@ -27,7 +27,9 @@ export interface BuildInput {
   isOptional: boolean
 }
 
-/** Creates the indexes that the models need. Returns their names. Drops those that an earlier attempt left unfinished. */
+/**
+ * Creates the indexes that the models need. Returns their names. Drops those that an earlier attempt left unfinished.
+ */
 export async function buildIndexes(db: Database, { models, isOptional }: BuildInput): Promise<string[]> {
   const ifNeeded = (error: unknown) => {
     if (!isOptional || !isFault(error, 'busy')) throw error

@@ -24,8 +24,8 @@ import type { Rebuilder } from './rebuilder.ts'
 
 /**
  * Fills a new table beside the one that is served, in portions (`draft-jobs.ts`), while triggers mark the records that
- * change meanwhile. The transaction at the end locks the old table, copies the marked records, and puts the new table in
- * the old one's place. A table with something made by hand, which the new one would not have, is changed in place.
+ * change meanwhile. The transaction at the end locks the old table, copies the marked records, and puts the new table
+ * in the old one's place. A table with something made by hand, which the new one would not have, is changed in place.
  */
 export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder => ({
   // Dropping a trigger locks its table, so triggers of tables that do not change stay.

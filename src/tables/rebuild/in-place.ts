@@ -18,8 +18,8 @@ import { cannotConvert } from '../verify.ts'
 import { createAgain } from './made-by-hand.ts'
 
 /**
- * Changes columns in place, in the one transaction of the migration; reads and writes of the table wait for its end. Used
- * for tables with something that an operator has made by hand, which a new table would not have.
+ * Changes columns in place, in the one transaction of the migration; reads and writes of the table wait for its end.
+ * Used for tables with something that an operator has made by hand, which a new table would not have.
  */
 
 /** Temporary column for converted values. No field can have this name. */

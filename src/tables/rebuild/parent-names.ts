@@ -9,8 +9,8 @@ export const placeholderParent = (table: string) => `dossier_parent__${table}`
 
 /**
  * Makes swapped-in drafts refer to the real tables instead of `placeholderParent`. An ordinary rename makes foreign
- * keys follow, `renameOnly` does not. So `renameOnly` moves the real table aside, an empty `placeholderParent` is renamed to
- * the real name, and the foreign keys follow. Then the empty table is dropped, and the real one moves back.
+ * keys follow, `renameOnly` does not. So `renameOnly` moves the real table aside, an empty `placeholderParent` is
+ * renamed to the real name, and the foreign keys follow. Then the empty table is dropped, and the real one moves back.
  */
 export async function restoreParentNames(
   db: Database,

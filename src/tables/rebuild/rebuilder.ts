@@ -18,8 +18,8 @@ export interface Rebuilder {
   /** Called when a draft equals its table; others may write to the table again later. */
   onFilled(db: Database, draft: Draft): Promise<void>
   /**
-   * Called in the transaction that changes tables: from now on nobody else writes to tables whose data matters for their
-   * plan. Returns their models, if others may have written to them before.
+   * Called in the transaction that changes tables: from now on nobody else writes to tables whose data matters for
+   * their plan. Returns their models, if others may have written to them before.
    */
   lock(db: Database, plans: TablePlan[]): Promise<Model[]>
   /** Copies the rest inside the transaction that changes tables. */

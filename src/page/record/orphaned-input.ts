@@ -2,13 +2,13 @@ import { html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 import type { Raw } from '../logic/raw.ts'
 
-interface LeftOverProperties {
+interface OrphanedInputProperties {
   items: { name: string; raw: Raw }[]
   onForget(name: string): void
 }
 
 /** Input for fields that the changed model no longer has: the user can still read and copy it. */
-export function LeftOver({ items, onForget }: LeftOverProperties) {
+export function OrphanedInput({ items, onForget }: OrphanedInputProperties) {
   if (items.length === 0) return null
   return html.section(
     { class: 'left-over', role: 'status' },

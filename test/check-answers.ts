@@ -6,8 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
  * Checks every response of every app in all tests against the OpenAPI document of that app. A response that the
  * document does not describe becomes an error, which no test expects.
  *
- * The schemas are interpreted: most documents are asked about few responses, and Ajv would take several times as long to
- * compile their schemas.
+ * The schemas are interpreted: most documents are asked about few responses, and Ajv would take several times as long
+ * to compile their schemas.
  */
 
 // Not the formats: values that were stored before a field got one stay as they are.
