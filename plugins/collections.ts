@@ -61,10 +61,10 @@ async function collections(app: FastifyInstance) {
     const access = unrestrictedAccess.forVisibleModels(visibleModels)
     const unrestrictedRecords = (model: Model) => unrestricted.collections.get(model) as Records
     const context: RecordsContext = { ...shared, models: visibleModels, access, unrestrictedRecords }
-    const known = new Map<Model, Records>()
+    const recordsByModel = new Map<Model, Records>()
     const get = (model: Model): Records => {
-      const records = known.get(model) ?? createRecords(context, model)
-      known.set(model, records)
+      const records = recordsByModel.get(model) ?? createRecords(context, model)
+      recordsByModel.set(model, records)
       return records
     }
     return { models: visibleModels, access, collections: { get } }
@@ -89,9 +89,9 @@ async function collections(app: FastifyInstance) {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
       const visibleModels = visibleModelsFor(user)
-      const known = made.get(visibleModels) ?? make(getOrCreateVisible(visibleModels))
-      made.set(visibleModels, known)
-      return known
+      const cached = made.get(visibleModels) ?? make(getOrCreateVisible(visibleModels))
+      made.set(visibleModels, cached)
+      return cached
     }
   }
   app.decorate('perVisibleModels', perVisibleModels)

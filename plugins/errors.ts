@@ -117,8 +117,8 @@ async function hasOtherShapes({ storage, models }: FastifyInstance): Promise<boo
 function toFailure(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
-  const known = KNOWN[error.code]
-  if (known) return new Failure(...known)
+  const mapped = KNOWN[error.code]
+  if (mapped) return new Failure(...mapped)
   const fault = error instanceof StorageFault && FAULTS[error.kind]
   return fault || new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')
 }

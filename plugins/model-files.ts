@@ -121,10 +121,10 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async () => {
       const drafts = await listDrafts(storage.db)
-      const known = await files.list().catch(throwUnreadableFolder)
-      const added = [...drafts].filter(([model]) => !known.some((one) => one.model === model))
+      const fileList = await files.list().catch(throwUnreadableFolder)
+      const added = [...drafts].filter(([model]) => !fileList.some((one) => one.model === model))
       const made = added.map(([model]) => ({ model, file: '', hash: '', fixed: undefined }))
-      return success(...[...known, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
+      return success(...[...fileList, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
     },
   })
 
@@ -141,15 +141,21 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: SuccessSchema(ModelFile) },
     },
     handler: async ({ params: { model } }) => {
-      const [known, draft, earlier] = await Promise.all([
+      const [file, draft, earlier] = await Promise.all([
         files.read(model).catch(throwUnreadableFolder),
         readDraft(storage.db, model),
         listEarlier(storage.db, model),
       ])
       const none = { model, file: '', hash: '', fixed: await files.whyReadOnly(), schema: null }
-      if (!known && !draft && earlier.length === 0)
+      if (!file && !draft && earlier.length === 0)
         throw new Failure('MODEL_NOT_FOUND', `There is no file of a model "${model}".`)
-      return success({ ...none, ...known, schema: (known?.schema ?? null) as object | null, draft, earlier } as never)
+      return success({
+        ...none,
+        ...file,
+        schema: (file?.schema ?? null) as object | null,
+        draft,
+        earlier,
+      } as never)
     },
   })
 

@@ -41,8 +41,8 @@ async function session(app: FastifyInstance) {
   const sessionIds = new Memo<string>(MAX_CACHED_IDS, MAX_HEADER)
   /** The session id in a `Cookie` header: empty if its signature is wrong, undefined if there is no such cookie. */
   function readSessionId(header: string): string | undefined {
-    const known = sessionIds.get(header)
-    if (known !== undefined) return known
+    const cachedId = sessionIds.get(header)
+    if (cachedId !== undefined) return cachedId
     const signed = fastifyCookie.parse(header)[SESSION_COOKIE]
     if (!signed) return undefined
     const { valid, value } = signer.unsign(signed)

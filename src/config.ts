@@ -133,9 +133,11 @@ function pickSettings(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
 
 /** A warning for each name in `.env` that is no setting: most likely a typo. */
 export function unknownSettingWarnings(): string[] {
-  const known = Object.keys(Settings.properties)
-  const names = Object.keys(readDotenv()).filter((name) => !known.includes(name))
-  return names.map((name) => `.env: there is no setting ${name}, and it is passed over.${didYouMean(name, known)}`)
+  const settingNames = Object.keys(Settings.properties)
+  const names = Object.keys(readDotenv()).filter((name) => !settingNames.includes(name))
+  return names.map(
+    (name) => `.env: there is no setting ${name}, and it is passed over.${didYouMean(name, settingNames)}`,
+  )
 }
 
 function readDotenv(): NodeJS.Dict<string> {

@@ -93,7 +93,7 @@ for (const [page, text] of pages) {
 
 /** Files that readers of the pages make. */
 const OF_READERS =
-  /^(?:plugins\/hello|test\/plugins\/hello\.test|test\/records\/first\.test|main|dossier|client)\.[jt]s$/
+  /^(?:models\/shop\.Shirt|plugins\/hello|test\/plugins\/hello\.test|test\/records\/first\.test|main|dossier|client)\.[jt]s$/
 
 t.test('the source files that the pages name exist', async (t) => {
   const files = ['models', 'plugins', 'src', 'test'].flatMap((folder) =>

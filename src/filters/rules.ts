@@ -46,8 +46,8 @@ function ruleFault(rule: RowRule, context: QueryContext): string | undefined {
 
 /** Names of the attributes that a rule compares with; undefined is the username. Cached: every request needs it. */
 function userValuesIn(rule: RowRule): (string | undefined)[] {
-  const known = userValues.get(rule)
-  if (known) return known
+  const cached = userValues.get(rule)
+  if (cached) return cached
   const matches = textsIn(rule.where).flatMap((text) => [USER_VALUE.exec(text)].filter((match) => match !== null))
   const names = [...new Set(matches.map(([, name]) => name))]
   userValues.set(rule, names)
@@ -66,15 +66,15 @@ function textsIn(value: unknown): string[] {
 
 /** Attributes in rules that no user has: such a rule matches nothing. */
 export function unknownAttributes(models: Model[], users: { attributes: Attributes }[]): ModelFault[] {
-  const known = [...new Set(users.flatMap((user) => Object.keys(user.attributes)))]
+  const attributeNames = [...new Set(users.flatMap((user) => Object.keys(user.attributes)))]
   return models.flatMap((model) =>
     rowRules(model).flatMap(({ rule, pointer }) =>
       attributesIn(rule)
-        .filter((name) => !known.includes(name))
+        .filter((name) => !attributeNames.includes(name))
         .map((name) => ({
           model: model.name,
           pointer,
-          message: `no user has the attribute "${name}", so this matches nothing.${didYouMean(name, known)}`,
+          message: `no user has the attribute "${name}", so this matches nothing.${didYouMean(name, attributeNames)}`,
         })),
     ),
   )

@@ -62,8 +62,8 @@ export function createEntryDecoder(storage: Storage, model: Model) {
 
   return async function decodeEntries(rows: Row[]): Promise<Entry[]> {
     const renames = (await storage.read({ sql: RENAMES, parameters: [model.name] })) as unknown as Rename[]
-    const known = await storage.read({ sql: SECRETS, parameters: [model.name] })
-    const secretUpTo = new Map(known.map(({ field, upTo }) => [field as string, upTo as number]))
+    const secretRows = await storage.read({ sql: SECRETS, parameters: [model.name] })
+    const secretUpTo = new Map(secretRows.map(({ field, upTo }) => [field as string, upTo as number]))
     return (rows as unknown as ChangeRow[]).map((row) => decodeEntry(row, renames, secretUpTo))
   }
 

@@ -41,9 +41,9 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   /** states of records after their last rendered change, by model and id */
   const knownStates = new Map<string, KnownState>()
   const readerOf = (model: Model): ModelReader => {
-    const known = readers.get(model.name) ?? createModelReader(storage, model)
-    readers.set(model.name, known)
-    return known
+    const reader = readers.get(model.name) ?? createModelReader(storage, model)
+    readers.set(model.name, reader)
+    return reader
   }
 
   const visibleModelsFor = createVisibleModelsLookup(models)

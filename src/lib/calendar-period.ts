@@ -15,10 +15,10 @@ const QUARTER_MS = 900_000
 export function createPeriodFinder() {
   const zones = new Map<string, (moment: string) => string>()
   const dayIn = (zone: string) => {
-    const known = zones.get(zone) ?? localDays(zone)
+    const days = zones.get(zone) ?? localDays(zone)
     if (zones.size > MAX_ZONES) zones.clear()
-    zones.set(zone, known)
-    return known
+    zones.set(zone, days)
+    return days
   }
   return (value: string, by: Period, zone: string): string => {
     // Years have four digits. On the first and last days a zone could lead beyond them, so UTC is used.

@@ -59,12 +59,12 @@ export class ModelFiles {
     const common = { model: modelName(file), file }
     try {
       const bytes = await readFile(path)
-      const known = { ...common, hash: fileHash(bytes) }
+      const summary = { ...common, hash: fileHash(bytes) }
       if (extname(file) !== '.json')
-        return { ...known, fixed: 'It is written in code: change it in an editor.', schema: null }
+        return { ...summary, fixed: 'It is written in code: change it in an editor.', schema: null }
       if ((await lstat(path)).isSymbolicLink())
-        return { ...known, fixed: 'It is a link: change the file that it leads to.', schema: null }
-      return { ...known, fixed: why, schema: parseJson(bytes) }
+        return { ...summary, fixed: 'It is a link: change the file that it leads to.', schema: null }
+      return { ...summary, fixed: why, schema: parseJson(bytes) }
     } catch (error) {
       return { ...common, hash: '', fixed: (error as Error).message, schema: null }
     }
@@ -72,11 +72,11 @@ export class ModelFiles {
 
   /** Throws if the file of a model cannot be written here, or is another than the one that was read; null for none. */
   async requireUnchanged(model: string, hash: string | null): Promise<ModelFileContent | undefined> {
-    const known = await this.read(model)
-    const why = known ? known.fixed : await this.whyReadOnly()
+    const current = await this.read(model)
+    const why = current ? current.fixed : await this.whyReadOnly()
     if (why !== undefined) throw new Failure('FORBIDDEN', why)
-    if ((known?.hash ?? null) !== hash) throw changedMeanwhileFailure(model, known)
-    return known
+    if ((current?.hash ?? null) !== hash) throw changedMeanwhileFailure(model, current)
+    return current
   }
 
   /**
@@ -89,8 +89,8 @@ export class ModelFiles {
     hash: string | null,
     keep: (text: string) => Promise<void>,
   ): Promise<string> {
-    const known = await this.requireUnchanged(model, hash)
-    if (known) await keep(formatJson(known.schema))
+    const current = await this.requireUnchanged(model, hash)
+    if (current) await keep(formatJson(current.schema))
     await replaceFile(this.#folder, join(this.#folder, `${model}.json`), text)
     return fileHash(Buffer.from(text))
   }

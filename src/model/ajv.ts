@@ -28,8 +28,8 @@ export function createAjv(options: Options = {}): Ajv {
   addFormats.default(ajv)
   for (const [name, { validate }] of Object.entries(FORMATS)) {
     // Ajv's own formats are regular expressions or functions.
-    const known = validate ?? (ajv.formats[name] as RegExp | ((text: string) => boolean))
-    const isRight = known instanceof RegExp ? (text: string) => known.test(text) : known
+    const definition = validate ?? (ajv.formats[name] as RegExp | ((text: string) => boolean))
+    const isRight = definition instanceof RegExp ? (text: string) => definition.test(text) : definition
     ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isRight(text))
   }
   for (const keyword of KEYWORDS) {
@@ -116,11 +116,11 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     type: 'object',
     schemaType: 'boolean',
     compile(_wanted: boolean, parentSchema) {
-      const known = new Set(Object.keys(parentSchema.properties ?? {}))
+      const propertyNames = new Set(Object.keys(parentSchema.properties ?? {}))
       const validate: DataValidateFunction = (object: object) => {
         const unknown: string[] = []
         for (const name of Object.keys(object)) {
-          if (!known.has(name)) unknown.push(name)
+          if (!propertyNames.has(name)) unknown.push(name)
           if (unknown.length >= MAX_FAULTS) break
         }
         validate.errors = unknown.map((additionalProperty) => ({

@@ -71,8 +71,8 @@ function sentence({ keyword, params, message, parentSchema, path }: Located): st
   if (keyword === 'additionalProperties') {
     const name = path.at(-1) as string
     if (name === 'id' || name === 'version') return 'is assigned by the service; leave it out'
-    const known = Object.keys((parentSchema as { properties?: object }).properties ?? {})
-    return `is not a known field.${didYouMean(name, known)}`
+    const propertyNames = Object.keys((parentSchema as { properties?: object }).properties ?? {})
+    return `is not a known field.${didYouMean(name, propertyNames)}`
   }
   return (keyword === 'format' ? FORMATS[params.format] : message) as string
 }

@@ -195,8 +195,8 @@ function mergeLiteralUnions(value: unknown): unknown {
 function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): FileFault {
   if (keyword === 'additionalProperties') {
     const name = params.additionalProperty as string
-    const known = Object.keys((parentSchema as { properties: object }).properties)
-    return { pointer: `${instancePath}/${name}`, message: `is not a known keyword.${didYouMean(name, known)}` }
+    const propertyNames = Object.keys((parentSchema as { properties: object }).properties)
+    return { pointer: `${instancePath}/${name}`, message: `is not a known keyword.${didYouMean(name, propertyNames)}` }
   }
   if (keyword === 'enum')
     return { pointer: instancePath, message: `must be one of ${params.allowedValues.join(', ')}.` }

@@ -17,11 +17,11 @@ export type VisibleModelsFor = (user: Pick<User, 'roles'>) => Models
 export function createVisibleModelsLookup(models: Models): VisibleModelsFor {
   const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
-  const known = new Memo<Models>(MAX_ROLE_SETS)
+  const modelsByRoles = new Memo<Models>(MAX_ROLE_SETS)
   return ({ roles }) => {
     if (roles.includes(ADMIN)) return models
     const concerned = roles.filter((role) => named.has(role)).sort()
-    return known.getOrCompute(concerned.join(), () => visibleTo(models, concerned))
+    return modelsByRoles.getOrCompute(concerned.join(), () => visibleTo(models, concerned))
   }
 }
 

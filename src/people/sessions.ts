@@ -116,8 +116,8 @@ export class SessionStore {
     const snapshot = this.#storage.snapshotId()
     if (this.#sessionsOfSnapshot.snapshot !== snapshot) this.#sessionsOfSnapshot = { snapshot, sessions: new Map() }
     const { sessions } = this.#sessionsOfSnapshot
-    const known = sessions.get(key)
-    if (known !== undefined) return known
+    const cached = sessions.get(key)
+    if (cached !== undefined) return cached
     const session = this.#lookUp(key)
     sessions.set(key, session)
     return session

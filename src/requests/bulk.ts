@@ -165,9 +165,9 @@ interface FormatOptions {
 }
 
 function parseDecimalSign({ decimal: named }: QueryParameters): DecimalSign | undefined {
-  const known = DECIMAL_SIGNS.find((one) => one === named)
-  if (named !== undefined && !known) throw badRequest('"decimal" must be comma or point.')
-  return known
+  const sign = DECIMAL_SIGNS.find((one) => one === named)
+  if (named !== undefined && !sign) throw badRequest('"decimal" must be comma or point.')
+  return sign
 }
 
 /** The format of a file, by its name. */

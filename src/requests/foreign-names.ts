@@ -41,10 +41,10 @@ const PARAMETERS: Record<string, string> = {
 
 /** The name here of a query parameter of another product; undefined if it is none. */
 export function explainForeignParameter(name: string): string | undefined {
-  const known = /^[$\w]+/.exec(name)?.[0] ?? ''
-  const called = Object.hasOwn(PARAMETERS, known) ? PARAMETERS[known] : undefined
-  if (known === '_archived') return `There is no query parameter "${known}": ${ARCHIVED}.`
-  return called && `There is no query parameter "${known}" here: use ${called}.`
+  const firstWord = /^[$\w]+/.exec(name)?.[0] ?? ''
+  const called = Object.hasOwn(PARAMETERS, firstWord) ? PARAMETERS[firstWord] : undefined
+  if (firstWord === '_archived') return `There is no query parameter "${firstWord}": ${ARCHIVED}.`
+  return called && `There is no query parameter "${firstWord}" here: use ${called}.`
 }
 
 const PARTS: Record<string, string> = {

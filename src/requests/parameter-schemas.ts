@@ -165,9 +165,11 @@ function fieldParameters(path: string, field: Field, operatorNames: string[]) {
 function referredParameters({ name, reference }: Field, models: Models) {
   const target = reference && models.get(reference.model)
   if (!target) return []
-  const known = visibleFields(target).filter((field) => [...target.list, target.nameField].includes(field.name))
+  const relatedFields = visibleFields(target).filter((field) => [...target.list, target.nameField].includes(field.name))
   const isPlainText = ({ type, format }: Field) => type === 'string' && !format
-  return known.flatMap((field) => fieldParameters(`${name}.${field.name}`, field, isPlainText(field) ? ['like'] : []))
+  return relatedFields.flatMap((field) =>
+    fieldParameters(`${name}.${field.name}`, field, isPlainText(field) ? ['like'] : []),
+  )
 }
 
 const OPERATOR_TEXTS = [...PARAMETER_OPERATORS]

@@ -237,10 +237,10 @@ function parseFilter({ where, name, path, operatorName, text }: ParsedName, cont
   const operatorUse = comparedBy === undefined ? EQUALS : PARAMETER_OPERATORS.get(comparedBy)
   // A wrong field is told before a wrong operator.
   if (!operatorUse && !isCount) ownField(where, resolved.fieldName, resolved.model, FIND_PARAMETERS)
-  const known = [...PARAMETER_OPERATORS.keys(), ...(isSeveral ? ID_OPERATORS : [])]
+  const operatorNames = [...PARAMETER_OPERATORS.keys(), ...(isSeveral ? ID_OPERATORS : [])]
   if (!operatorUse)
     throw badRequest(
-      `${where} has an unknown operator "${comparedBy}".${didYouMean(comparedBy as string, known)} Operators are ${known.join(', ')}.`,
+      `${where} has an unknown operator "${comparedBy}".${didYouMean(comparedBy as string, operatorNames)} Operators are ${operatorNames.join(', ')}.`,
     )
   const compare = (use: OperatorUse, given: RawOperands) =>
     isCount

@@ -62,13 +62,13 @@ export function createCounter(storage: Storage, model: Model) {
     parameters: [table],
   }
 
-  let known = { snapshot: -1, total: Promise.resolve(0) }
+  let cached = { snapshot: -1, total: Promise.resolve(0) }
 
   /** Finds in the same snapshot share one query. */
   function total(): Promise<number> {
     const snapshot = storage.snapshotId()
-    if (known.snapshot !== snapshot) known = { snapshot, total: readTotal() }
-    return known.total
+    if (cached.snapshot !== snapshot) cached = { snapshot, total: readTotal() }
+    return cached.total
   }
 
   async function readTotal(): Promise<number> {

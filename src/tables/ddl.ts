@@ -70,8 +70,8 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
  */
 export function tableShape(restricted: Model): string {
   const model = unrestrictedModel(restricted)
-  const known = shapes.get(model)
-  if (known !== undefined) return known
+  const cached = shapes.get(model)
+  if (cached !== undefined) return cached
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
   if (!model.history) columns.push('no history')
   const shape = hash('sha256', columns.sort().join('\n')).slice(0, 16)

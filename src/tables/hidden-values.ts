@@ -6,11 +6,11 @@ import { convert } from './convert.ts'
 
 /** Values of a former state for columns that no field has any more: a restored record gets them back. */
 export async function hiddenValues(db: Database, model: Model, state: Row): Promise<Row> {
-  const known = ['id', 'version', ...model.fields.map(({ name }) => name)]
+  const fieldNames = ['id', 'version', ...model.fields.map(({ name }) => name)]
   const columns = await db.dialect.tables.readColumns(db, tableName(model))
   const values = columns
     // `state` may lack values that were not set.
-    .filter(({ name }) => !known.includes(name) && (state[name] ?? null) !== null)
+    .filter(({ name }) => !fieldNames.includes(name) && (state[name] ?? null) !== null)
     .map(({ name, type }) => [name, storedAs(hiddenField(name, type), state[name])] as const)
   return Object.fromEntries(values.filter(([, value]) => value !== null))
 }

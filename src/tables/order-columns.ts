@@ -21,8 +21,8 @@ export const isOrderColumn = (name: string) => /__sort\d+$/.test(name)
 
 /** The texts of a model that an index has. */
 export function indexedTexts(model: Model): Set<string> {
-  const known = texts.get(model)
-  if (known) return known
+  const cached = texts.get(model)
+  if (cached) return cached
   const { unique, indexes, fields } = unrestrictedModel(model)
   const named = new Set([...unique, ...indexes].flat())
   const found = new Set(fields.filter((field) => isText(field) && named.has(field.name)).map(({ name }) => name))

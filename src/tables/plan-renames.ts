@@ -18,8 +18,12 @@ export const findColumn = (field: Field, columns: TableColumn[]) =>
 
 /** Columns that no field has. Generated columns and order keys are left out, because they hold no data of their own. */
 export function hiddenColumns(model: Model, columns: TableColumn[]): TableColumn[] {
-  const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
-  return columns.filter(({ name, generated }) => !generated && !isOrderColumn(name) && !known.has(name.toLowerCase()))
+  const fieldNames = new Set(
+    ['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()),
+  )
+  return columns.filter(
+    ({ name, generated }) => !generated && !isOrderColumn(name) && !fieldNames.has(name.toLowerCase()),
+  )
 }
 
 /**

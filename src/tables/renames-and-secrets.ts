@@ -60,10 +60,10 @@ export const formerName = (name: string, change: number) => `${name} (before ${c
  */
 export async function recordSecrets(db: Database, models: Model[]): Promise<void> {
   const { rows } = await execute(db, 'SELECT model, field, "isOpen" FROM dossier_secrets')
-  const known = new Map(rows.map((row) => [secretKey(row as SecretRow), (row as SecretRow).isOpen]))
+  const isOpenByKey = new Map(rows.map((row) => [secretKey(row as SecretRow), (row as SecretRow).isOpen]))
   for (const { name: model, fields } of models)
     for (const { name: field, writeOnly } of fields) {
-      const isOpen = known.get(secretKey({ model, field }))
+      const isOpen = isOpenByKey.get(secretKey({ model, field }))
       if (writeOnly && isOpen !== 0) await execute(db, BEGIN_SECRET, [model, field])
       else if (!writeOnly && isOpen === 0) await execute(db, OPEN_SECRET, [model, field])
     }
@@ -94,8 +94,8 @@ const secretsKnown = ({ name }: Model) => `hidden secrets of ${name} are known`
  */
 export async function recoverSecrets(db: Database, models: Model[]): Promise<void> {
   const { rows } = await execute(db, 'SELECT name FROM dossier_state')
-  const known = new Set(rows.map((row) => (row as { name: string }).name))
-  for (const model of models.filter((one) => !known.has(secretsKnown(one)))) {
+  const markNames = new Set(rows.map((row) => (row as { name: string }).name))
+  for (const model of models.filter((one) => !markNames.has(secretsKnown(one)))) {
     const fields = ['id', 'version', ...model.fields.map(({ name }) => name)]
     for (const { name } of await db.dialect.tables.readColumns(db, tableName(model)))
       if (!fields.includes(name)) await recoverSecret(db, model.name, name)

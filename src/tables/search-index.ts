@@ -32,8 +32,8 @@ const WORDS_VERSION = 2
  * Hash that differs whenever the index would be another: by other fields, another folding, or another form of entries.
  */
 export function searchDefinition(model: Model, dialect: TableDialect): string {
-  const known = definitions.get(model)
-  if (known !== undefined) return known
+  const cached = definitions.get(model)
+  if (cached !== undefined) return cached
   const fields = searchedFields(model).map((field) => columnDefinition(field, model, dialect))
   const definition = hash(
     'sha256',

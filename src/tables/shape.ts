@@ -37,8 +37,8 @@ export const modelShapes = (model: Model, dialect: TableDialect): [name: string,
 
 /** Hash of the columns with order keys, and of what computed texts are made from. */
 function orderKeyShape(model: Model, dialect: TableDialect): string {
-  const known = cachedOrderKeyShapes.get(model)
-  if (known !== undefined) return known
+  const cached = cachedOrderKeyShapes.get(model)
+  if (cached !== undefined) return cached
   const keys = fieldsWithKey(model, dialect).map(({ name, computed }) => [orderColumn(name), computed])
   const shape = hash('sha256', JSON.stringify(keys)).slice(0, 16)
   cachedOrderKeyShapes.set(model, shape)

@@ -126,9 +126,9 @@ function compileComparison({ field, operator, values }: Comparison): RowPredicat
   // Texts are equal if they are the same, not if they are sorted alike; decimals if their numbers are.
   const exactly = (value: unknown, key: () => Comparable) =>
     field.format === 'decimal' || typeof value === 'boolean' ? key() : value
-  const known = new Set(stored.map((value) => exactly(value, () => toComparable(value, field))))
+  const storedValues = new Set(stored.map((value) => exactly(value, () => toComparable(value, field))))
   if (operator === 'eq' || operator === 'in')
-    return (row, keys) => row[name] !== null && known.has(exactly(row[name], () => keys(field)))
+    return (row, keys) => row[name] !== null && storedValues.has(exactly(row[name], () => keys(field)))
   const [first = null, second = null] = stored.map((value) => toComparable(value, field))
   const isSo = ORDERED[operator as keyof typeof ORDERED]
   return (row, keys) => row[name] !== null && isSo(keys(field), first, second)

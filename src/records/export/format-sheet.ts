@@ -22,12 +22,17 @@ export function xlsx({ model, columns, zone, language }: FormatInput): RowText {
   const format = (row: Row) =>
     workbook.row(
       cells.map(({ field: { name }, cell }) => {
-        const known = row[nameColumn(name)]
+        const referredName = row[nameColumn(name)]
         const id = row[name]
         if (id === null) return undefined
-        if (known === undefined) return cell(id)
+        if (referredName === undefined) return cell(id)
         // An import takes `#12` for the id of a record, so nothing else may look like that.
-        return { text: known === null || known === '' || RECORD_ID.test(String(known)) ? `#${id}` : String(known) }
+        return {
+          text:
+            referredName === null || referredName === '' || RECORD_ID.test(String(referredName))
+              ? `#${id}`
+              : String(referredName),
+        }
       }),
     )
   return { head: '', format, encode: workbook.pack, end: workbook.end }

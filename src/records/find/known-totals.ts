@@ -36,8 +36,8 @@ export class KnownTotals {
     const head = hasHistory ? await readJournalHead(this.#storage) : undefined
     if (!head) return count()
     const key = statementKey(statement)
-    const known = this.#totals.get(key)
-    if (known && (await this.#holds(known, models, head))) return known.total
+    const cached = this.#totals.get(key)
+    if (cached && (await this.#holds(cached, models, head))) return cached.total
     const total = await count()
     this.#totals.keep(key, { ...head, total, until: performance.now() + KEEP_MS })
     return total

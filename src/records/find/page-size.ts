@@ -6,10 +6,10 @@ import type { Row } from '../../storage/storage.ts'
  * the answer repeats it.
  */
 export function rowsThatFit(rows: Row[]): number {
-  const known = new Map<Row, number>()
+  const bytesByRow = new Map<Row, number>()
   let left = PAGE_BYTES
   for (const [index, row] of rows.entries()) {
-    left -= recordBytes(row, known)
+    left -= recordBytes(row, bytesByRow)
     if (left < 0) return Math.max(1, index)
   }
   return rows.length

@@ -202,9 +202,10 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying
         // ids.
-        const known = stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
+        const currentIds =
+          stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
         return idsIn(field, now?.[name])
-          .filter((id) => !known.includes(id))
+          .filter((id) => !currentIds.includes(id))
           .map((id) => ({ row, id }))
       })
       const ids = [...new Set(references.map(({ id }) => id))]

@@ -18,8 +18,8 @@ export function parseColumn(name: string, model: Model, models: Models): ImportC
   if (!field || more.length > 0) {
     const titled = fieldOfHeading(model, name)
     if (titled) return headingColumn(titled, models)
-    const known = ['id', 'version', ...model.fields.map((one) => one.name)]
-    return new CellFault(`is not a known field.${didYouMean(first, known)}`)
+    const fieldNames = ['id', 'version', ...model.fields.map((one) => one.name)]
+    return new CellFault(`is not a known field.${didYouMean(first, fieldNames)}`)
   }
   if (second !== undefined) return namedColumn(field, second, models)
   return ownColumn(field)

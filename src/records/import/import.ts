@@ -197,10 +197,10 @@ export function createImporter({ context, model, plan }: Dependencies) {
     if (scopeFor(model, operation, user) === 'none') throw forbiddenFailure(model, operation)
     if (name === undefined) return undefined
     const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => isUniqueField(model, one) && !writeOnly && !readOnly
-    const known = [ID, ...model.fields.filter(mayBeKey)]
-    const field = known.find((one) => one.name === name)
+    const keyFields = [ID, ...model.fields.filter(mayBeKey)]
+    const field = keyFields.find((one) => one.name === name)
     if (field) return field
-    throw badRequest(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
+    throw badRequest(`"key" must be a unique field of ${model.name}: ${keyFields.map((one) => one.name).join(', ')}.`)
   }
 
   function requireImportRight(key: string | undefined, user: User): void {

@@ -93,10 +93,10 @@ function textValue(field: Field, cell: string, { offset, decimal }: CellReading)
   if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
   if (format === 'date-time') return momentValue(cell, offset)
   if (format !== 'decimal') return cell
-  const known = plainNumber(cell, decimal)
-  if (known === undefined && decimal) return wrongSign(decimal)
+  const plain = plainNumber(cell, decimal)
+  if (plain === undefined && decimal) return wrongSign(decimal)
   // A message about it quotes the cell.
-  return known !== undefined && DECIMAL.test(known) ? known : cell
+  return plain !== undefined && DECIMAL.test(plain) ? plain : cell
 }
 
 const wrongSign = (decimal: DecimalSign) => new CellFault(`must be a number with a ${decimal} before its fraction`)

@@ -177,9 +177,9 @@ function operationKind(operation: BatchOperation): { kind: Operation; name: stri
   if (!isOperation(operation)) throw explainData(isOperation.errors as ErrorObject[])
   const given = Object.keys(operation)
   for (const [kind, { must, may }] of Object.entries(KINDS)) {
-    const known = [kind, ...must, ...may]
+    const allowedNames = [kind, ...must, ...may]
     const hasRightKeys =
-      [kind, ...must].every((key) => given.includes(key)) && given.every((key) => known.includes(key))
+      [kind, ...must].every((key) => given.includes(key)) && given.every((key) => allowedNames.includes(key))
     const { data } = operation as { data?: Row }
     if (hasRightKeys && (kind !== 'update' || Number.isSafeInteger(data?.id)))
       return { kind: kind as Operation, name: (operation as unknown as Record<string, string>)[kind] as string }

@@ -79,14 +79,14 @@ function notUniqueFailure({ details }: StorageFault, { storage }: CheckContext, 
   const index = modelIndexes(model, storage.dialect.tables).find((one) => hasIndexName(one, details.index))
   const fields = index?.fields ?? (details.columns as string[] | undefined)
   if (!fields) return undefined
-  const known = fields.filter((name) => model.fields.some((field) => field.name === name))
-  const others = known.length < fields.length ? [...known, 'what you may not read'] : known
+  const fieldNames = fields.filter((name) => model.fields.some((field) => field.name === name))
+  const others = fieldNames.length < fields.length ? [...fieldNames, 'what you may not read'] : fieldNames
   const reason = fields.length > 1 ? `the combination of ${others.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',
     `Another ${model.name} has the same ${others.join(' and ')}. Choose another value.`,
     {
-      errors: Object.fromEntries(known.map((field) => [field, reason])),
+      errors: Object.fromEntries(fieldNames.map((field) => [field, reason])),
     },
   )
 }
@@ -146,8 +146,8 @@ async function refuseUnreachable(
     const isAdded = isLinksChange(written[reference.field.name])
     // A user who may not read the field could find out by trying which ids it has.
     const isKnown = current !== undefined && !isAdded && !reference.field.writeOnly
-    const known = !isKnown ? [] : await findAlreadyReferenced(context, model, current, reference, user)
-    references.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
+    const alreadyReferenced = !isKnown ? [] : await findAlreadyReferenced(context, model, current, reference, user)
+    references.push({ ...reference, ids: reference.ids.filter((id) => !alreadyReferenced.includes(id)) })
   }
   const missing = await missingReferencesFailure(context, references, (name) =>
     access.reachFor(models.get(name) as Model, 'read', user),

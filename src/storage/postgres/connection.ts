@@ -146,8 +146,8 @@ export class Connection {
   }
 
   #nameOf(sql: string): string {
-    const known = this.#names.get(sql)
-    if (known !== undefined) return known
+    const cachedName = this.#names.get(sql)
+    if (cachedName !== undefined) return cachedName
     if (this.#names.size >= MAX_NAMED) return ''
     const name = `s${this.#names.size}`
     this.#names.set(sql, name)

@@ -79,8 +79,8 @@ export class Search {
 
   /** Checks the shapes in the same snapshot that is searched. */
   #checkShapes({ shapes }: SearchTask) {
-    const known = this.#statements.prepare('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
-    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleFault()
+    const shapeQuery = this.#statements.prepare('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
+    for (const [table, shape] of Object.entries(shapes)) if (shapeQuery.get(table) !== shape) throw staleFault()
   }
 
   /** Called in the middle of a statement, which it ends by throwing. */
@@ -106,8 +106,8 @@ export class Search {
   #fold(text: string): string {
     if (text.length < LONG) return fold(text)
     this.#throwIfEnded()
-    const known = this.#folded.find((one) => one.text === text)
-    if (known) return known.folded
+    const cached = this.#folded.find((one) => one.text === text)
+    if (cached) return cached.folded
     const folded = fold(text)
     this.#folded = [{ text, folded }, ...this.#folded.slice(0, MAX_FOLDED - 1)]
     return folded

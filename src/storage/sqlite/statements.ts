@@ -28,8 +28,8 @@ export class Statements {
   }
 
   prepare(sql: string): Prepared {
-    const known = this.#known.get(sql)
-    if (known) return known
+    const cached = this.#known.get(sql)
+    if (cached) return cached
     const statement = this.#sqlite.prepare(sql)
     this.#length += sql.length
     if (this.#length > MAX_LENGTH) {
