@@ -83,8 +83,8 @@ const login: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: SuccessSchema(Type.Never()) },
     },
     handler: async (request, reply) => {
-      if (request.user) request.audit('logout')
       await request.session.destroy()
+      if (request.user) request.audit('logout')
       reply.clearCookie(SESSION_COOKIE, { path: '/' })
       return success()
     },

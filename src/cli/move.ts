@@ -60,6 +60,8 @@ export const moveCommand: Command = async (context) => {
     const token = randomUUID()
     await target.runWriteJob(PREPARE_TARGET, token)
     const rows = await inspectDatabase(config, (source) => copyRecords(source, target, models, context, token))
+    // What a service has written that was started meanwhile would be lost.
+    await requireStopped(config)
     await target.setSecret(secret)
     await target.runWriteJob(FINISH_MOVE, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`

@@ -18,6 +18,19 @@ interface Connection {
   parseError: string | undefined
 }
 
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i
+
+/**
+ * A request may name its whole address, as clients of proxies do (RFC 9112): `GET http://host/path`. All that looks at
+ * the path expects it to begin with a slash.
+ */
+function toOriginForm(request: IncomingMessage): void {
+  const { url = '' } = request
+  if (url.startsWith('/') || !ABSOLUTE.test(url)) return
+  const path = url.replace(ABSOLUTE, '')
+  request.url = path.startsWith('/') ? path : `/${path}`
+}
+
 /** Callbacks of `Connections`. */
 export interface ConnectionCallbacks {
   /** Queues the next request of a connection, when the response before it is closed. */
@@ -65,6 +78,7 @@ export class Connections {
   }
 
   onRequest(exchange: HttpExchange): void {
+    toOriginForm(exchange.request)
     const { socket } = exchange.request
     const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {

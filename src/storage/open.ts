@@ -3,7 +3,6 @@ import type { ThreadReadsStart as PostgresReadsStart } from './postgres/thread-r
 import { hasDatabase as hasFile, requireDatabase as requireDatabaseFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
 import * as sqlite from './sqlite/engine.ts'
-import { requireExclusiveAccess } from './sqlite/restore.ts'
 import { openThreadReads as openSqliteReads, type ThreadReadsStart as SqliteReadsStart } from './sqlite/thread-reads.ts'
 import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
 import type { ThreadReads } from './thread-reads.ts'
@@ -44,7 +43,7 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
         exists: () => hasFile(DATA_DIR),
         requireFile: (hint) => requireDatabaseFile(DATA_DIR, hint),
         require: (hint) => void requireDatabaseFile(DATA_DIR, hint),
-        requireStopped: async () => requireExclusiveAccess(requireDatabaseFile(DATA_DIR, '')),
+        requireStopped: () => sqlite.requireStopped(DATA_DIR),
       }
     : {
         dialect: POSTGRES,

@@ -83,7 +83,7 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.equal(stored(), 2, 'what was replaced can be had back')
 
   t.match(await run('backup', ['a', 'b']), { code: 2, err: /Usage/ })
-  t.match(await run('restore'), { code: 2, err: /Which file/ })
+  t.match(await run('restore'), { code: 2, err: /Name one file/ })
   t.match(await runner(emptyFolder(t))('backup'), { code: 1, err: /There is no database in/ })
   t.match(await run('restore', ['nowhere.db']), { code: 1, err: /does not exist/ })
   writeFileSync(join(folder, 'bad.db'), 'x'.repeat(5000))

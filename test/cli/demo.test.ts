@@ -65,5 +65,5 @@ t.test('a port that was asked for, and a log', async (t) => {
 
 t.test('nothing to choose', async (t) => {
   const run = commandRunner(HELP, demoCommand, {})
-  t.match(await run('now'), { code: 2, err: /nothing to choose/ })
+  t.match(await run('now'), { code: 2, err: /takes no arguments/ })
 })

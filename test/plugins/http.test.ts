@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -101,6 +102,27 @@ t.test('HTTP as people expect it', async (t) => {
       status: 415,
       body: { message: /Only PATCH/ },
     })
+  })
+
+  await t.test('addresses in absolute form, as clients of proxies send them', async (t) => {
+    const send = (method: string, path: string, cookie = '') =>
+      new Promise<{ status: number | undefined; cookie: string[] | undefined }>((resolve, reject) => {
+        const { hostname, port } = new URL(service.url)
+        const sent = request({ hostname, port, method, path, headers: { cookie } }, (response) => {
+          response.resume()
+          response.on('end', () => resolve({ status: response.statusCode, cookie: response.headers['set-cookie'] }))
+        })
+        sent.on('error', reject)
+        sent.end()
+      })
+    const own = (await service.login()).cookie as string
+    t.match(await send('GET', 'http://x.test/health'), { status: 200 })
+    t.match(await send('GET', 'HTTP://x.test?a=1', own), { status: 400 }, 'the page takes no parameters')
+    t.match(await send('GET', `http://x.test${PATH}?limit=1`, own), { status: 200 })
+    t.match(await send('GET', `http://x.test${PATH}`), { status: 401 })
+    t.match(await send('GET', 'ftp://x.test/health', own), { status: 404 })
+    t.match(await send('GET', 'http://x.test/logout', own), { status: 200, cookie: [/^sid=;/] })
+    t.match(await send('GET', `http://x.test${PATH}`, own), { status: 401 }, 'the session has ended')
   })
 
   await t.test('a patch of what is about to be written never overwrites it unseen', async (t) => {

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { CompiledQuery } from 'kysely'
 import t from 'tap'
@@ -130,6 +130,8 @@ if (hasServer()) {
     await served.close()
     await (await openStorage({ ...app.config, DATABASE_URL: partly })).close()
     t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two places must be PostgreSQL/ })
+    mkdirSync(join(app.folder, 'odd', 'dossier.db'), { recursive: true })
+    t.match(await move({ DATA_DIR: join(app.folder, 'odd') }, url), { code: 1, err: /cannot be opened/ })
     t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Say where to/ })
     t.match(await runScript('move.ts', ['--help'], {}), { code: 0, out: HELP })
 

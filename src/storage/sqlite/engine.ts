@@ -22,7 +22,7 @@ import type {
   Unit,
   WriteJobOptions,
 } from '../storage.ts'
-import { defineJob } from '../storage.ts'
+import { DatabaseError, defineJob } from '../storage.ts'
 import { deserializeError } from '../thread-errors.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
@@ -30,6 +30,7 @@ import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
 import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
+import { requireExclusiveAccess } from './restore.ts'
 import { SearchThreadHandle } from './search-thread-handle.ts'
 import { cookieSecret, storeSecret } from './secret.ts'
 import { Statements } from './statements.ts'
@@ -65,6 +66,17 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const onError = (error: unknown) => events.onError?.('emptying the write-ahead log', error)
   const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
   return new SqliteStorage({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
+}
+
+/** Throws if another process uses the database. */
+export async function requireStopped(dataDir: string): Promise<void> {
+  try {
+    requireExclusiveAccess(requireDatabase(dataDir))
+  } catch (error) {
+    // Other errors come again when the database is opened, and are explained there. Where it may only be read, a copy
+    // is complete without the lock.
+    if (error instanceof DatabaseError) throw error
+  }
 }
 
 /** Opens an existing database read-only for `look`, and closes it again. */

@@ -181,7 +181,6 @@ const lastChange = (database: Sqlite.Database) =>
     | undefined
 
 /** Throws if another process uses the database, and copies the log into the file. A damaged one stays as it is. */
-/** Throws if another process has the database open. */
 export function requireExclusiveAccess(file: string): void {
   let database: Sqlite.Database | undefined
   try {
