@@ -56,6 +56,8 @@ const login: FastifyPluginAsyncTypebox = async (app) => {
           password,
           'The username or the password is not right.',
         )
+        // If the cookie is that of an ended session, @fastify/session would clear it beside setting the new one.
+        request.cookies = {}
         // Every login gets a new session id, against session fixation.
         await request.session.regenerate()
         Object.assign(request.session, { user, proof, address: request.ip })

@@ -149,13 +149,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       const none = { model, file: '', hash: '', fixed: await files.whyReadOnly(), schema: null }
       if (!file && !draft && earlier.length === 0)
         throw new Failure('MODEL_NOT_FOUND', `There is no file of a model "${model}".`)
-      return success({
-        ...none,
-        ...file,
-        schema: (file?.schema ?? null) as object | null,
-        draft,
-        earlier,
-      } as never)
+      return success({ ...none, ...file, schema: (file?.schema ?? null) as object | null, draft, earlier } as never)
     },
   })
 

@@ -177,6 +177,8 @@ t.test('sessions', async (t) => {
   await restarted.login()
   const left = await restarted.db.selectFrom('dossier_sessions').select('id').execute()
   t.equal(left.length, 1, 'a login sweeps expired sessions away')
+  const anew = await new Client(restarted.url).send('POST', '/callback', credentials, { cookie: String(client.cookie) })
+  t.match(anew.headers.get('set-cookie'), /^sid=[^;,]+; Path=\/; HttpOnly; SameSite=Lax$/, 'of an ended session')
 })
 
 t.test('the cookie secret', sqliteOnly, async (t) => {
