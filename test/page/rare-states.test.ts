@@ -350,6 +350,8 @@ if (browser) {
     const dialog = page.getByRole('dialog', { name: 'Filter' })
     const filter = async (field: string, comparison: string, fill: () => Promise<unknown>) => {
       await page.goto(`${app.url}/#/m/shop.Person`)
+      // The result of the filter before has one record as well.
+      await page.locator('.total', { hasText: /^2 / }).waitFor()
       await page.getByRole('button', { name: 'Filter', exact: true }).click()
       await dialog.getByLabel('Field').selectOption({ label: field })
       await dialog.getByLabel('Comparison').selectOption({ label: comparison })
