@@ -45,7 +45,10 @@ async function requestEnd(app: FastifyInstance) {
   })
 
   app.decorateRequest('whenAnswered', function (run) {
-    this.ending.onAnswered.push(run)
+    const { ending } = this
+    ending.onAnswered.push(run)
+    // A handler that never answers must not hold resources forever.
+    this.whenClosed(() => setTimeout(runOnAnswered, UNANSWERED_MS, ending).unref())
   })
 
   app.decorateRequest('handOver', function () {
@@ -63,8 +66,6 @@ async function requestEnd(app: FastifyInstance) {
       // A stream of events ends only when its client disconnects.
       const isDropped = !reply.raw.writableFinished && !isEventStream(reply.raw)
       runOnClosed(ending)
-      // A handler that never answers must not hold resources forever.
-      if (ending.onAnswered.length > 0) setTimeout(runOnAnswered, UNANSWERED_MS, ending).unref()
       for (const run of listeners) run(request, reply, isDropped)
     })
     done()
