@@ -177,6 +177,9 @@ t.test('what is not HTTP, and what is hardly', async (t) => {
   const unescaped = await raw('GET /ws/rest/contacts.Contact?lastName=stra\u00dfe HTTP/1.1\r\nHost: x\r\n\r\n')
   t.match(unescaped, /^HTTP\/1\.1 400[\s\S]*Escape all others/)
   t.match(unescaped, /stra%C3%9Fe/)
+  const [head, body] = unescaped.split('\r\n\r\n') as [string, string]
+  t.match(head, `Content-Length: ${Buffer.byteLength(body)}`, 'a client reads the whole body')
+  t.match(JSON.parse(body), { code: 'BAD_REQUEST' })
 
   // A connection that breaks in the middle leaves nobody to answer.
   const socket = connect(Number(port), '127.0.0.1')

@@ -75,7 +75,7 @@ const NEXT_APP_TIMEOUT_MS = 20_000
 const FOLLOW_AGAIN_MS = 1000
 
 /**
- * The HTTP server of the process. Apps are replaced behind it, between two requests; a request finishes in the app in
+ * The HTTP server of a serving thread. Apps are replaced behind it, between two requests; a request finishes in the app in
  * which it started.
  */
 export class HttpFront {
@@ -103,7 +103,7 @@ export class HttpFront {
   /** Asks the service again to reload its models: what made the last reload fail may be gone. */
   readonly #requestReload = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.onWaitForNextApp?.())
   readonly #nextAppTimeoutMs: number
-  #stopping = false
+  #isStopping = false
 
   constructor(handler: Handler, callbacks: FrontCallbacks, options: FrontOptions = {}) {
     const { timeouts = TIMEOUTS, memoryShare = 1, nextAppTimeoutMs = NEXT_APP_TIMEOUT_MS } = options
@@ -118,7 +118,7 @@ export class HttpFront {
           clearTimeout(this.#waitingForNextApp.get(exchange))
           this.#waitingForNextApp.delete(exchange)
           // The headers of this answer may have been sent before the stop, without `connection: close`.
-          if (this.#stopping) setImmediate(() => this.#closeIdle())
+          if (this.#isStopping) setImmediate(() => this.#closeIdle())
         },
         answerParseError: answerBrokenRequest,
         isStreamed: (request) => this.#handler.isStreamed(request),
@@ -192,7 +192,7 @@ export class HttpFront {
   holdForNextApp(request: IncomingMessage): boolean {
     const found = [...this.#inProgress].find(([exchange]) => exchange.request === request)
     if (this.#isWaitingInVain) this.#requestReload()
-    if (!found || this.#stopping || this.#isWaitingInVain || this.#exceedsHeldLimits(request)) return false
+    if (!found || this.#isStopping || this.#isWaitingInVain || this.#isFullForNextApp(request)) return false
     const [exchange, handler] = found
     this.#inProgress.delete(exchange)
     // The handler may have been replaced since the request began.
@@ -210,7 +210,7 @@ export class HttpFront {
   }
 
   /** Whether no more requests may wait for another handler: too many do, or their bodies take too much memory. */
-  #exceedsHeldLimits(request: IncomingMessage): boolean {
+  #isFullForNextApp(request: IncomingMessage): boolean {
     const all = [request, ...[...this.#waitingForNextApp.keys()].map((exchange) => exchange.request)]
     const bytes = all.reduce((sum, { bodyBytes }) => sum + (bodyBytes?.length ?? 0), 0)
     return all.length > this.#maxHeld || bytes > MAX_HELD_BYTES
@@ -226,7 +226,7 @@ export class HttpFront {
 
   /** Accepts no new connections; requests in progress get `seconds` to finish. */
   async stop(seconds: number): Promise<void> {
-    this.#stopping = true
+    this.#isStopping = true
     for (const exchange of this.#takeWaitingForNextApp()) this.#shed(exchange, CHANGING)
     // http.Server's own `close` would also close connections whose answers are still being sent.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
@@ -262,7 +262,7 @@ export class HttpFront {
 
   /** Whether the client is still connected. While stopping, also announces that the connection will be closed. */
   #announceCloseIfConnected(response: ServerResponse): boolean {
-    if (this.#stopping && !response.destroyed) response.setHeader('connection', 'close')
+    if (this.#isStopping && !response.destroyed) response.setHeader('connection', 'close')
     return !response.destroyed
   }
 
@@ -288,7 +288,7 @@ function answerBrokenRequest(socket: Socket, why: string) {
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
