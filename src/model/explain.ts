@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { Failure, MAX_FAULTS } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { findFormat } from './formats.ts'
 
 /** Explains faults in the body of a request: those outside of `data` if any, otherwise those of its fields. */
 export function explainBody(found: ErrorObject[]): Failure {
@@ -74,18 +75,7 @@ function sentence({ keyword, params, message, parentSchema, path }: Located): st
     const propertyNames = Object.keys((parentSchema as { properties?: object }).properties ?? {})
     return `is not a known field.${didYouMean(name, propertyNames)}`
   }
-  return (keyword === 'format' ? FORMATS[params.format] : message) as string
-}
-
-/** Examples of the formats. */
-const FORMATS: Record<string, string> = {
-  date: 'must be a date such as 2024-02-29',
-  time: 'must be a time with its offset, such as 10:30:00Z',
-  'date-time': 'must be a date and time with its offset, such as 2024-02-29T10:30:00Z',
-  decimal: 'must be a decimal number such as 12.50',
-  email: 'must be an e-mail address',
-  uri: 'must be an address such as https://example.org/',
-  uuid: 'must be a UUID',
+  return (keyword === 'format' ? findFormat(params.format)?.mustBe : message) as string
 }
 
 const isNotNull = (type: string) => type !== 'null'

@@ -1,4 +1,7 @@
-/** All about a format. A new one needs an entry in FORMATS, and its name in model.schema.json. */
+/**
+ * All that the service knows of a format. A new one needs an entry in FORMATS, its name in model.schema.json, and an
+ * entry in the page's lists (page/logic/model-file.ts, page/logic/keywords.ts).
+ */
 export interface Format {
   /** Whether a text is valid; without this function, Ajv's own check applies. */
   validate?(text: string): boolean
@@ -9,8 +12,10 @@ export interface Format {
    * it changes the column's type
    */
   column?: string
-  /** expected value, for error messages */
+  /** what a value in a request or cursor must be, for error messages */
   wanted: string
+  /** what is said of a value in a record that is not valid */
+  mustBe: string
   sample: string
 }
 
@@ -21,19 +26,25 @@ const DATE_TIME = /^\d{4}-\d\d-\d\d[tT](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[
 const TIME = /^(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 
 export const FORMATS: Readonly<Record<string, Format>> = {
-  email: { wanted: 'a text', sample: 'ada@example.org' },
-  uri: { wanted: 'a text', sample: 'https://example.org/' },
-  uuid: { wanted: 'a text', sample: '6ba7b810-9dad-11d1-80b4-00c04fd430c8' },
+  email: { wanted: 'a text', mustBe: 'must be an e-mail address', sample: 'ada@example.org' },
+  uri: {
+    wanted: 'a text',
+    mustBe: 'must be an address such as https://example.org/',
+    sample: 'https://example.org/',
+  },
+  uuid: { wanted: 'a text', mustBe: 'must be a UUID', sample: '6ba7b810-9dad-11d1-80b4-00c04fd430c8' },
   decimal: {
     validate: (text) => DECIMAL.test(text),
     column: 'DECIMAL',
     wanted: 'a decimal number such as 12.50',
+    mustBe: 'must be a decimal number such as 12.50',
     sample: '12.50',
   },
   date: {
     validate: (text) => DATE.test(text) && utcDateTime(`${text}T00:00:00Z`) !== undefined,
     column: 'DATE',
     wanted: 'a date such as 2024-02-29',
+    mustBe: 'must be a date such as 2024-02-29',
     sample: '2024-02-29',
   },
   'date-time': {
@@ -41,6 +52,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     canonical: (text) => utcDateTime(text) as string,
     column: 'DATETIME',
     wanted: 'a moment such as 2024-02-29T10:30:00Z',
+    mustBe: 'must be a date and time with its offset, such as 2024-02-29T10:30:00Z',
     sample: '2024-02-29T10:30:00.000Z',
   },
   time: {
@@ -48,6 +60,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     canonical: (text) => utcTime(text) as string,
     column: 'TIME',
     wanted: 'a time such as 10:30:00Z',
+    mustBe: 'must be a time with its offset, such as 10:30:00Z',
     sample: '10:30:00.000Z',
   },
 }

@@ -1,7 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { createAjv } from '../../src/model/ajv.ts'
-import { findFormat } from '../../src/model/formats.ts'
+import { explainData } from '../../src/model/explain.ts'
+import { FORMATS, findFormat } from '../../src/model/formats.ts'
+import { fieldKind } from '../../src/page/logic/model-file.ts'
+
+const FILE_SCHEMA = JSON.parse(readFileSync(join(import.meta.dirname, '../../src/model/model.schema.json'), 'utf8'))
 
 const canonical = (format: string | undefined, text: string) => findFormat(format)?.canonical?.(text) ?? text
 const check = (format: string, value: string) => createAjv().compile({ type: 'string', format })(value)
@@ -38,6 +44,18 @@ t.test('what each format takes', async (t) => {
     for (const value of values) t.ok(check(format, value), `${format} ${value}`)
   for (const [format, values] of Object.entries(WRONG))
     for (const value of values) t.notOk(check(format, value), `${format} ${value}`)
+})
+
+t.test('a format may be used in model files and in the page, and wrong values get a message', async (t) => {
+  const names = Object.keys(FORMATS).sort()
+  for (const part of ['field', 'value'])
+    t.strictSame([...FILE_SCHEMA.definitions[part].properties.format.enum].sort(), names, part)
+  for (const format of names) {
+    t.equal(fieldKind({ type: 'string', format }), format)
+    const validate = createAjv().compile({ type: 'object', properties: { when: { type: 'string', format } } })
+    t.notOk(validate({ when: 'x y' }))
+    t.match(explainData(validate.errors ?? []).details.errors, { when: /^must be an? / }, format)
+  }
 })
 
 t.test('moments are stored in UTC, so that comparing texts is comparing moments', async (t) => {

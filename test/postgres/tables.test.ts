@@ -36,7 +36,7 @@ if (isThere) {
     const storage = await testStorage(t)
     const { db } = storage
     const formats = FORMATS as Record<string, Format>
-    formats.fruit = { column: 'FRUIT', wanted: 'a fruit', sample: 'apple' }
+    formats.fruit = { column: 'FRUIT', wanted: 'a fruit', mustBe: 'must be a fruit', sample: 'apple' }
     t.teardown(() => delete formats.fruit)
     const model = thing({ one: { type: 'string' } })
     const field = model.fields.find(({ name }) => name === 'one') as Field
