@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Writes an event about logins or users to the audit log. */
+    /** Writes an event to the audit log. */
     audit(event: string, details?: { subject?: string; roles?: string[] | undefined }): void
   }
 }
@@ -11,7 +11,7 @@ declare module 'fastify' {
 /** Events with the level warn, so that a log without info lines has them too. */
 const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 
-/** The audit log of logins and of changes to users: log lines with `event`, `username` and `address`. */
+/** The audit log of logins, and of what admins change: log lines with `event`, `username` and `address`. */
 async function auditLog(app: FastifyInstance) {
   app.decorateRequest('audit', function (event, details = {}) {
     // A replayed answer (`Idempotency-Key`) is no new event.

@@ -49,7 +49,7 @@ async function collections(app: FastifyInstance) {
   const shared = {
     storage,
     limits,
-    cursors: new Cursors(await storage.secret()),
+    cursors: new Cursors(await storage.signingKey()),
     totals: new KnownTotals(storage),
     findSeconds: config.FIND_SECONDS,
     exportSeconds: config.EXPORT_MINUTES * 60,

@@ -40,7 +40,7 @@ const BUSY = unavailableFailure(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
 )
 
-/** Storage faults that concern the service rather than the request, and the failures they become. */
+/** Storage faults that nothing has explained before, and the failures they become. */
 const FAULTS: Partial<Record<FaultKind, Failure>> = {
   full: new Failure('STORAGE_FULL', 'There is no room left to store this. Nothing was changed.'),
   busy: BUSY,

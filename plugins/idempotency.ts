@@ -18,9 +18,9 @@ const HEADERS = ['if-match']
 
 /** `Idempotency-Key`: a repeated request is not executed again. `request.user.idempotency` holds its state. */
 async function idempotency(app: FastifyInstance) {
-  const secret = await app.storage.secret()
-  // A request may contain a password. The secret key prevents guessing it from the stored hash.
-  app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
+  const key = await app.storage.signingKey()
+  // A request may contain a password. The key prevents guessing it from the stored hash.
+  app.decorate('hashOfRequest', (...sent) => createHmac('sha256', key).update(JSON.stringify(sent)).digest('hex'))
   const requestHash = ({ method, url, headers, body }: FastifyRequest) =>
     app.hashOfRequest(
       method,

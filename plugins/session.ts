@@ -33,7 +33,7 @@ async function session(app: FastifyInstance) {
   const store = new SessionStore(app.storage, app.config, (err) =>
     app.log.warn({ err }, 'the last use of a session could not be written down'),
   )
-  const signer = new Signer(await app.storage.secret())
+  const signer = new Signer(await app.storage.signingKey())
   app.decorate('sessionStore', store)
   app.decorate('cookieSigner', signer)
   app.decorateRequest('restoredSession', undefined)

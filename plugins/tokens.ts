@@ -92,7 +92,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
         const writing = idempotentStorage(storage, request.user.idempotency)
-        const made = await createToken(writing, await storage.secret(), usernameIn(request), data)
+        const made = await createToken(writing, await storage.signingKey(), usernameIn(request), data)
         request.audit('token made', { subject: usernameIn(request) })
         return success(made)
       },

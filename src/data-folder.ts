@@ -4,8 +4,8 @@ import { join } from 'node:path'
 export const dataFolder = (folder: string) => ({
   /** SQLite adds `-wal` and `-shm` files beside it. */
   database: join(folder, 'dossier.db'),
-  /** The secret that signs cookies. */
-  secret: join(folder, 'cookie-secret'),
+  /** The signing key, see `Storage.signingKey`. */
+  signingKey: join(folder, 'cookie-secret'),
   backups: join(folder, 'backups'),
   /** Uploads that are being imported. */
   imports: join(folder, 'imports'),

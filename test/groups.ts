@@ -104,7 +104,7 @@ export const UNITS = [
   'tables/ddl',
   'storage/database',
   'storage/decimal',
-  'storage/secret',
+  'storage/signing-key',
   'logging',
   'import-rules',
   'test-errors',

@@ -253,7 +253,7 @@ async function sessionOf({ config, storage }: Service, url: string, username: st
     ),
   )
   const client = new Client(url)
-  client.cookie = `sid=${encodeURIComponent(new Signer(await storage.secret()).sign(id))}`
+  client.cookie = `sid=${encodeURIComponent(new Signer(await storage.signingKey()).sign(id))}`
   return client
 }
 

@@ -54,7 +54,7 @@ export const moveCommand: Command = async (context) => {
   requireDatabase(config)
   await requireStopped(config)
   const models = await loadModels(config.MODELS_DIR)
-  const secret = await readSecret(config)
+  const key = await readSigningKey(config)
   const target = await openEvenUnfinished(to)
   try {
     const token = randomUUID()
@@ -62,7 +62,7 @@ export const moveCommand: Command = async (context) => {
     const rows = await inspectDatabase(config, (source) => copyRecords(source, target, models, context, token))
     // What a service has written that was started meanwhile would be lost.
     await requireStopped(config)
-    await target.setSecret(secret)
+    await target.setSigningKey(key)
     await target.runWriteJob(FINISH_MOVE, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
   } finally {
@@ -81,10 +81,10 @@ function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, context
 const locationName = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation) =>
   DATABASE_URL === undefined ? `DATA_DIR=${resolve(DATA_DIR)}` : 'this DATABASE_URL'
 
-async function readSecret(place: DatabaseLocation): Promise<string> {
+async function readSigningKey(place: DatabaseLocation): Promise<string> {
   const storage = await openStorage(place)
   try {
-    return await storage.secret()
+    return await storage.signingKey()
   } finally {
     await storage.close()
   }

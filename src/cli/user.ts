@@ -62,7 +62,7 @@ const COMMANDS: Record<
   token: {
     words: 1,
     run: async (storage, [name = ''], _context, { days, 'read-only': readOnly, for: what }) => {
-      const { token } = await createToken(storage, await storage.secret(), name, {
+      const { token } = await createToken(storage, await storage.signingKey(), name, {
         name: what,
         days: Number(days),
         readOnly,

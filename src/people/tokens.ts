@@ -47,12 +47,12 @@ const VIEW = COLUMNS.map((name) => `"${name}"`).join(', ')
 const hashToken = (token: string) => hash('sha256', token)
 
 /**
- * Creates a token, which is shown only in this answer. It is derived from a random number and the service's secret, so
+ * Creates a token, which is shown only in this answer. It is derived from a random number and the signing key, so
  * a retry with the same idempotency key gets it again, although only its hash is stored.
  */
 export async function createToken(
   storage: WriteStorage,
-  secret: string,
+  signingKey: string,
   username: string,
   { name, days = MAX_DAYS, readOnly = false }: NewToken,
 ): Promise<TokenInfo & { token: string }> {
@@ -60,7 +60,7 @@ export async function createToken(
   const now = Date.now()
   const drawn = randomBytes(32).toString('base64url')
   const deriveToken = (number: string) =>
-    PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
+    PREFIX + createHmac('sha256', signingKey).update(`token ${number}`).digest('base64url')
   const deleteExpired: Step = {
     sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`,
     parameters: [username, now],
@@ -80,7 +80,7 @@ export async function createToken(
       MAX_TOKENS,
       drawn,
     ],
-    must: true,
+    mustReturnRow: true,
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [deleteExpired, insert] }),
@@ -106,7 +106,7 @@ export async function listTokens(db: Database, username: string): Promise<TokenI
 export async function deleteToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
   const end = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
-    () => storage.write({ steps: [{ ...end, must: true }] }),
+    () => storage.write({ steps: [{ ...end, mustReturnRow: true }] }),
     () => new Failure('RECORD_NOT_FOUND', `${username} has no such token.`),
   )
   return id

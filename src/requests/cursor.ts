@@ -18,11 +18,11 @@ const MAX_POSITION = 200
 
 /** Makes and reads cursors. They are signed, and forged ones are refused. */
 export class Cursors {
-  readonly #secret: string
+  readonly #signingKey: string
   readonly #made = new Memo<string>(MAX_CURSORS, MAX_POSITION)
 
-  constructor(secret: string) {
-    this.#secret = secret
+  constructor(signingKey: string) {
+    this.#signingKey = signingKey
   }
 
   make(model: Model, order: string, { values, id }: Position): string {
@@ -49,7 +49,7 @@ export class Cursors {
   /** The signature includes model and order, so a cursor is valid only for these. */
   #sign(model: Model, order: string, payload: string): string {
     const signed = `cursor ${model.name} ${order} ${payload}`
-    return createHmac('sha256', this.#secret).update(signed).digest('base64url')
+    return createHmac('sha256', this.#signingKey).update(signed).digest('base64url')
   }
 }
 

@@ -39,7 +39,7 @@ export class ThreadStorage implements Storage {
   snapshotId = () => this.#reads.snapshotId()
   newSnapshotId = () => this.#reads.newSnapshotId()
   needsScan = (statement: Statement, table: string) => this.#reads.needsScan(statement, table)
-  secret = () => this.#reads.secret()
+  signingKey = () => this.#reads.signingKey()
 
   write(unit: Unit): Promise<Row[][]> {
     return this.#main.call({ do: 'write', unit })
@@ -66,7 +66,7 @@ export class ThreadStorage implements Storage {
   readonly runWriteJob: Storage['runWriteJob'] = onlyInMain
   readonly runReadJob: Storage['runReadJob'] = onlyInMain
   readonly readSettled: Storage['readSettled'] = onlyInMain
-  readonly setSecret: Storage['setSecret'] = onlyInMain
+  readonly setSigningKey: Storage['setSigningKey'] = onlyInMain
   readonly stats: Storage['stats'] = onlyInMain
 }
 

@@ -47,7 +47,7 @@ export interface Unit {
 /** One statement of a unit. Its parameters may refer to results of earlier steps (`StepRef`, `PriorRowsRef`). */
 export interface Step extends Statement {
   /** if the step returns no row, the unit is rolled back and rejected as `no-row` */
-  must?: boolean
+  mustReturnRow?: boolean
   /** record that is locked against changes by others, from before this step until the end of the unit */
   locks?: { table: string; id: number }
   /** the step deletes records: references are checked right after it, when cascades have deleted other records too */
@@ -240,7 +240,7 @@ export interface Storage {
    *
    * | kind | reason | written |
    * |---|---|---|
-   * | `no-row` | a step with `must` returned no row | no |
+   * | `no-row` | a step with `mustReturnRow` returned no row | no |
    * | `taken`, `dangling` | a unique value or a reference is violated | no |
    * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | no |
    * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | no |
@@ -276,10 +276,13 @@ export interface Storage {
   /** The models to serve, if several nodes may share the database; else undefined. */
   readonly published?: PublishedModels
 
-  /** The secret that signs cookies. It is created on first use, and shared by all processes that use this database. */
-  secret(): MaybePromise<string>
-  /** Stores the secret of another database, unless this one already has a secret. */
-  setSecret(secret: string): MaybePromise<void>
+  /**
+   * Signs cookies and cursors, hashes requests with an idempotency key, and tokens are derived from it. It is created on
+   * first use, and shared by all processes that use this database.
+   */
+  signingKey(): MaybePromise<string>
+  /** Stores the signing key of another database, unless this one already has one. */
+  setSigningKey(key: string): MaybePromise<void>
 
   stats(): MaybePromise<StorageStats>
 

@@ -14,7 +14,7 @@ export interface ThreadReads
     | 'snapshotId'
     | 'newSnapshotId'
     | 'needsScan'
-    | 'secret'
+    | 'signingKey'
   > {
   createKyselyDatabase(write: Storage['write']): Database
   /** Takes over shapes that the main thread has read: the next app is made for them. */

@@ -30,7 +30,7 @@ const NOT_COPIED: Record<string, string> = {
   dossier_marks: 'is empty unless a table is being changed',
   dossier_layout: 'describes the schema of this engine',
   dossier_models: 'is published again by the first start',
-  dossier_secret: 'is copied by `setSecret`',
+  dossier_secret: 'is copied by `setSigningKey`',
   dossier_state: 'is found out again from the journal',
   dossier_tables: 'is written when the tables are created',
   dossier_search: 'is filled again',

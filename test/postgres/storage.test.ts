@@ -263,7 +263,7 @@ if (hasServer()) {
       ],
     })
     t.equal(pair[1]?.[0]?.next, (pair[0]?.[0]?.id as number) + 1)
-    const nothing = { ...say('SELECT 1 WHERE 1 = 0'), must: true }
+    const nothing = { ...say('SELECT 1 WHERE 1 = 0'), mustReturnRow: true }
     const units = [
       { steps: [insert('three'), insert('one')] },
       { steps: [insert('four'), nothing] },
@@ -582,9 +582,9 @@ if (hasServer()) {
 
   t.test('the rest of it', async (t) => {
     const { url, storage, other } = await counter(t)
-    t.equal(await storage.secret(), await storage.secret())
+    t.equal(await storage.signingKey(), await storage.signingKey())
     const second = await openStorage(url)
-    t.equal(await second.secret(), await storage.secret(), 'all nodes have the same')
+    t.equal(await second.signingKey(), await storage.signingKey(), 'all nodes have the same')
     await second.close()
     await second.close()
     t.match(await storage.stats(), { database: Number, log: 0, connections: Number, retries: 0 })

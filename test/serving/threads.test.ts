@@ -425,7 +425,7 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
   const folder = emptyFolder(t)
   const storage = await testStorage(t, folder)
   // The app of the main thread has created it.
-  await storage.secret()
+  await storage.signingKey()
   const log = logSink()
   const config = configOf(folder, { LOG_LEVEL: 'info' })
   const logger = createLogger(config, false, log.stream)

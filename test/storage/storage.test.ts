@@ -49,7 +49,7 @@ t.test('a unit is carried out whole or not at all, and hands on what it has foun
   await storage.write({ steps: [known] })
   const units = [
     { steps: [insert('three'), insert('one')] },
-    { steps: [insert('four'), { sql: 'SELECT 1 WHERE false', parameters: [], must: true }] },
+    { steps: [insert('four'), { sql: 'SELECT 1 WHERE false', parameters: [], mustReturnRow: true }] },
     { shapes: { counter: 'another' }, steps: [insert('five')] },
     { shapes: { counter: 'this' }, steps: [insert('six'), insert('seven')] },
     { steps: [insert('large'), insert('larger')], maxBytes: 10 },

@@ -32,8 +32,8 @@ import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
 import { migrateSchema } from './schema.ts'
 import { PostgresSearcher } from './searcher.ts'
-import { readSecret, SECRET } from './secret.ts'
 import { Shapes } from './shapes.ts'
+import { readSigningKey, SIGNING_KEY } from './signing-key.ts'
 import type { ThreadReadsStart } from './thread-reads.ts'
 import { runExclusively, runWriteJob } from './write-job.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -98,7 +98,7 @@ class PostgresStorage implements Storage {
   readonly #shapes: Shapes
   readonly #events: StorageEvents
   readonly #stopCompacting: () => void
-  #secret: Promise<string> | undefined
+  #signingKey: Promise<string> | undefined
   #closed: Promise<void> | undefined
 
   constructor(url: string, events: StorageEvents, servingThreads: number) {
@@ -173,20 +173,20 @@ class PostgresStorage implements Storage {
     return { database: row?.bytes as number, log: 0, connections: Atomics.load(Connection.counter, 0), retries }
   }
 
-  secret(): Promise<string> {
-    this.#secret ??= this.#makeSecret()
-    return this.#secret
+  signingKey(): Promise<string> {
+    this.#signingKey ??= this.#makeSigningKey()
+    return this.#signingKey
   }
 
-  /** All nodes share one secret: the first node that needs it creates it. */
-  async #makeSecret(): Promise<string> {
-    await this.setSecret(randomBytes(32).toString('base64url'))
-    return readSecret(this.#reader)
+  /** All nodes share one key: the first node that needs it creates it. */
+  async #makeSigningKey(): Promise<string> {
+    await this.setSigningKey(randomBytes(32).toString('base64url'))
+    return readSigningKey(this.#reader)
   }
 
-  async setSecret(secret: string): Promise<void> {
-    const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SECRET})`, parameters: [secret] }
-    await this.write({ steps: [keep], mutex: 'secret' })
+  async setSigningKey(key: string): Promise<void> {
+    const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SIGNING_KEY})`, parameters: [key] }
+    await this.write({ steps: [keep], mutex: 'signing key' })
   }
 
   search(statement: Statement, options: SearchOptions): Promise<SearchResult> {

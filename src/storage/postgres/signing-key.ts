@@ -1,9 +1,9 @@
 import type { Reader } from './reader.ts'
 
-export const SECRET = 'SELECT secret FROM dossier_secret'
+export const SIGNING_KEY = 'SELECT secret FROM dossier_secret'
 
-/** The secret that signs cookies; it has been created already. */
-export async function readSecret(reader: Reader): Promise<string> {
-  const row = await reader.first({ sql: SECRET, parameters: [] })
+/** Reads the signing key, which has been created already. */
+export async function readSigningKey(reader: Reader): Promise<string> {
+  const row = await reader.first({ sql: SIGNING_KEY, parameters: [] })
   return row?.secret as string
 }

@@ -5,8 +5,8 @@ import { DIALECT } from './dialect.ts'
 import { createKyselyDatabase } from './kysely.ts'
 import { needsScan } from './needs-scan.ts'
 import { Reader } from './reader.ts'
-import { readSecret } from './secret.ts'
 import { Shapes } from './shapes.ts'
+import { readSigningKey } from './signing-key.ts'
 
 const doNothing = () => {}
 
@@ -37,7 +37,7 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     snapshotId: () => reader.snapshotId(),
     newSnapshotId: () => reader.newSnapshotId(),
     needsScan: (statement, table) => needsScan(url, statement, table),
-    secret: () => readSecret(reader),
+    signingKey: () => readSigningKey(reader),
     createKyselyDatabase: (write) => createKyselyDatabase(readOrWrite((query) => reader.all(query), write)),
     // Tables change under a lock, and requests wait for the app that fits them.
     keepSnapshot: doNothing,

@@ -37,7 +37,12 @@ const MAX_ATTEMPTS = 5
  * Whether a unit can share a transaction with others: a single step, without the options that `#writeTogether` lacks.
  */
 export const canShareTransaction = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
-  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
+  steps.length === 1 &&
+  !(steps[0] as Step).mustReturnRow &&
+  !batch &&
+  !silent &&
+  maxBytes === undefined &&
+  mutex === undefined
 
 /**
  * The outcomes of units that share a transaction; or, if the server rejected it, the error with the table that is being
@@ -187,7 +192,7 @@ export class WriteConnection {
       const answered = await connection.runAll(pipeline.statements)
       for (const rows of pipeline.rowsOf(answered.results)) {
         const step = results.length
-        if ((steps[step] as Step).must && rows.length === 0) throw missedStepFault(step)
+        if ((steps[step] as Step).mustReturnRow && rows.length === 0) throw missedStepFault(step)
         for (const row of rows) left -= rowBytes(row)
         if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step })
         results.push(rows)

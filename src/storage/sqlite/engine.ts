@@ -32,7 +32,7 @@ import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { requireExclusiveAccess } from './restore.ts'
 import { SearchThreadHandle } from './search-thread-handle.ts'
-import { cookieSecret, storeSecret } from './secret.ts'
+import { readSigningKey, storeSigningKey } from './signing-key.ts'
 import { Statements } from './statements.ts'
 import type { ThreadReadsStart } from './thread-reads.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -222,12 +222,12 @@ class SqliteStorage implements Storage {
     return Number.MAX_SAFE_INTEGER
   }
 
-  secret(): string {
-    return cookieSecret(dirname(this.#file))
+  signingKey(): string {
+    return readSigningKey(dirname(this.#file))
   }
 
-  setSecret(secret: string): void {
-    storeSecret(dirname(this.#file), secret)
+  setSigningKey(key: string): void {
+    storeSigningKey(dirname(this.#file), key)
   }
 
   stats(): StorageStats {

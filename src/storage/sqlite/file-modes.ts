@@ -28,7 +28,7 @@ function makeFile(file: string): void {
 export function restrictDataFolder(folder: string): void {
   if (!readdirSync(folder).every(isOwnEntry)) return
   for (const name of ['.', ...SUBFOLDERS]) restrict(join(folder, name), 0o700)
-  restrict(dataFolder(folder).secret, 0o600)
+  restrict(dataFolder(folder).signingKey, 0o600)
 }
 
 function restrict(path: string, mode: number): void {

@@ -6,8 +6,11 @@ export interface PackedUnits {
   units: PackedUnit[]
 }
 
-/** Only what SQLite's writer uses: `locks` and `deletesRecords` are for PostgreSQL. */
-type PackedStep = [text: number, parameters: readonly unknown[], must?: true]
+/**
+ * Only what SQLite's writer uses: `locks`, `deletesRecords` and `readsRecords` are for PostgreSQL, `isReachCheck` and
+ * `returns` for the code that made the unit.
+ */
+type PackedStep = [text: number, parameters: readonly unknown[], mustReturnRow?: true]
 
 interface PackedUnit extends Omit<Unit, 'steps'> {
   steps: PackedStep[]
@@ -15,20 +18,20 @@ interface PackedUnit extends Omit<Unit, 'steps'> {
 
 export function packUnits(units: Unit[]): PackedUnits {
   const numbers = new Map<string, number>()
-  const packStep = ({ sql, parameters, must }: Step): PackedStep => {
+  const packStep = ({ sql, parameters, mustReturnRow }: Step): PackedStep => {
     const number = numbers.get(sql) ?? numbers.size
     numbers.set(sql, number)
-    return must ? [number, parameters, must] : [number, parameters]
+    return mustReturnRow ? [number, parameters, mustReturnRow] : [number, parameters]
   }
   const packed = units.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map(packStep) }))
   return { texts: [...numbers.keys()], units: packed }
 }
 
 export function unpackUnits({ texts, units }: PackedUnits): Unit[] {
-  const unpackStep = ([text, parameters, must]: PackedStep): Step => ({
+  const unpackStep = ([text, parameters, mustReturnRow]: PackedStep): Step => ({
     sql: texts[text] as string,
     parameters,
-    ...(must && { must }),
+    ...(mustReturnRow && { mustReturnRow }),
   })
   return units.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map(unpackStep) }))
 }

@@ -4,23 +4,23 @@ import { dataFolder } from '../../data-folder.ts'
 import { giveToOwner } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 
-/** The secret that signs cookies: created on first use and stored, so that sessions survive a restart. */
-export function cookieSecret(dataDir: string): string {
-  const file = dataFolder(dataDir).secret
-  if (!existsSync(file)) makeSecret(file)
-  const secret = readFileSync(file, 'utf8').trim()
-  if (secret.length < 32)
+/** Reads the signing key. It is created on first use and stored, so that sessions survive a restart. */
+export function readSigningKey(dataDir: string): string {
+  const file = dataFolder(dataDir).signingKey
+  if (!existsSync(file)) makeSigningKey(file)
+  const key = readFileSync(file, 'utf8').trim()
+  if (key.length < 32)
     throw new DatabaseError(`${file} is damaged. Remove it to have a new one made; everybody has to log in again.`)
-  return secret
+  return key
 }
 
-export const storeSecret = (dataDir: string, secret: string) => makeSecret(dataFolder(dataDir).secret, secret)
+export const storeSigningKey = (dataDir: string, key: string) => makeSigningKey(dataFolder(dataDir).signingKey, key)
 
-/** Writes another file and links it: if two processes start at once, one wins, and neither reads half a secret. */
-function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {
+/** Writes another file and links it: if two processes start at once, one wins, and neither reads half a key. */
+function makeSigningKey(file: string, key = randomBytes(32).toString('base64url')): void {
   const temporary = `${file}.${randomUUID()}`
   try {
-    writeFileSync(temporary, secret, { mode: 0o600, flag: 'wx' })
+    writeFileSync(temporary, key, { mode: 0o600, flag: 'wx' })
     giveToOwner(temporary)
     linkSync(temporary, file)
   } catch (error) {

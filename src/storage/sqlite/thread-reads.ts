@@ -5,7 +5,7 @@ import { openReader } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { createKyselyDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
-import { cookieSecret } from './secret.ts'
+import { readSigningKey } from './signing-key.ts'
 
 /** The data from which a serving thread opens its reads. */
 export interface ThreadReadsStart {
@@ -28,7 +28,7 @@ export function openThreadReads({ file, commits }: ThreadReadsStart): ThreadRead
     snapshotId: () => reader.snapshotId(),
     newSnapshotId: () => reader.snapshotId(),
     needsScan: (statement, table) => reader.needsScan(statement, table),
-    secret: () => cookieSecret(dirname(file)),
+    signingKey: () => readSigningKey(dirname(file)),
     createKyselyDatabase: (write) => createKyselyDatabase(readOrWrite((query) => reader.all(query), write)),
     keepSnapshot: () => reader.keepSnapshot(),
     releaseSnapshot: () => reader.releaseSnapshot(),

@@ -145,7 +145,7 @@ export class Writer {
     // Outside the savepoint: `#actor` assumes that it stays when the steps are rolled back.
     this.#setActor({ by, as, batch })
     // SQLite undoes a single statement that fails. A savepoint is still needed if its returned rows may be refused.
-    const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
+    const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.mustReturnRow
     if (undoesItself) return this.#executeForAnswer(steps, { maxBytes, silent })
     this.#statements.prepare('savepoint unit').run()
     try {
@@ -195,7 +195,8 @@ export class Writer {
     let left = maxBytes
     for (const [index, step] of steps.entries()) {
       const rows = this.#executeStep(resolveRefs(step, results), index)
-      if (step.must && rows.length === 0) throw new StorageFault('no-row', 'A step has found nothing.', { step: index })
+      if (step.mustReturnRow && rows.length === 0)
+        throw new StorageFault('no-row', 'A step has found nothing.', { step: index })
       for (const row of rows) left -= rowBytes(row)
       if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step: index })
       results.push(rows)
