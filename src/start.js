@@ -7,8 +7,9 @@ import * as module from 'node:module'
  * less memory. If that folder cannot be written, it starts without. This file is plain JavaScript, because Node would
  * have to load its TypeScript compiler for it; all others are in the cache without their types.
  *
- * `npm start` also limits the heap of young objects to 4 MB, which saves a tenth of the memory and costs no speed. With
- * PostgreSQL, objects live longer, because answers wait for the database: 14 MB make writes a twelfth faster there.
+ * `npm start` also limits each semi-space of the heap of young objects to 4 MB, which saves a tenth of the memory and
+ * costs no speed. With PostgreSQL, objects live longer, because answers wait for the database: 14 MB make writes a
+ * twelfth faster there.
  */
 const { bundlePackages, CACHE } = await import('./package-bundles.js')
 module.enableCompileCache(CACHE)

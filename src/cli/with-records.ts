@@ -45,7 +45,7 @@ export async function withRecords<Result>(
   const shared = {
     storage,
     limits: new UserLimits(),
-    // Only `find` uses cursors and totals, and no command calls it.
+    // Only find, read and aggregate use cursors and totals, and no command calls them.
     cursors: new Cursors(''),
     totals: new KnownTotals(storage),
     findSeconds: A_DAY,

@@ -79,7 +79,7 @@ export class IdempotentRequest {
     if (this.stored) return this.stored.rows
     try {
       // The last step must return a row: a request that changed nothing stores no key.
-      const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), must: true })
+      const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), mustReturnRow: true })
       const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep(steps)] })
       return rows.slice(0, -1)
     } catch (error) {
@@ -110,7 +110,7 @@ export class IdempotentRequest {
     const returning = (what: Step['returns']) => steps.flatMap(({ returns }, step) => (returns === what ? step : []))
     const [stubs, stubsIfLong] = [returning('journalled record'), returning('record')]
     const rows: PriorRowsRef = { all: true, stubs, stubsIfLong, longest: MAX_WHOLE }
-    return { sql: STORE_KEY, parameters: [username, key, hash, now, rows, now - KEY_LIFETIME_MS], must: true }
+    return { sql: STORE_KEY, parameters: [username, key, hash, now, rows, now - KEY_LIFETIME_MS], mustReturnRow: true }
   }
 
   async #loadStored(): Promise<void> {

@@ -39,8 +39,12 @@ export class ResumableImport<Progress> {
     const now = Date.now()
     this.#next = JSON.stringify(progress)
     if (this.#stored === undefined)
-      return { sql: STORE_KEY, parameters: [username, key, hash, now, this.#next, now - KEY_LIFETIME_MS], must: true }
-    return { sql: UPDATE_PROGRESS, parameters: [this.#next, now, username, key, this.#stored], must: true }
+      return {
+        sql: STORE_KEY,
+        parameters: [username, key, hash, now, this.#next, now - KEY_LIFETIME_MS],
+        mustReturnRow: true,
+      }
+    return { sql: UPDATE_PROGRESS, parameters: [this.#next, now, username, key, this.#stored], mustReturnRow: true }
   }
 
   /** Whether another request has continued the import: its records may have caused the error that the caller got. */

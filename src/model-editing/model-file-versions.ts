@@ -69,7 +69,7 @@ export async function keepDraft(
       WHERE username = ? AND NOT EXISTS (SELECT 1 FROM ${FILES} WHERE model = ? AND kind = 'draft')
       RETURNING id, author, at`,
     parameters: [model, JSON.stringify(schema), Date.now(), by, model],
-    must: true,
+    mustReturnRow: true,
   }
   const steps = replaces === null ? [insert] : [removeDraft(model, replaces), insert]
   try {
@@ -90,7 +90,7 @@ export async function discardDraft(storage: WriteStorage, model: string, id: num
 const removeDraft = (model: string, id: number): Step => ({
   sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft' AND id = ? RETURNING id`,
   parameters: [model, id],
-  must: true,
+  mustReturnRow: true,
 })
 
 async function otherDraft(db: Database, model: string): Promise<Failure> {

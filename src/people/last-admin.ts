@@ -20,9 +20,13 @@ export async function writeKeepingAdmin(
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },
     ...before,
-    { ...(first as Step), must: true },
+    { ...(first as Step), mustReturnRow: true },
     ...others,
-    { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
+    {
+      sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`,
+      parameters: [{ step: 0, column: 'admins' }],
+      mustReturnRow: true,
+    },
   ]
   const rows = await writeOrExplain(
     () => storage.write({ steps, mutex: 'admins' }),

@@ -213,7 +213,7 @@ export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionT
 export async function endSession(storage: Pick<Storage, 'write'>, username: string, id: string): Promise<string> {
   const end = { sql: `DELETE FROM ${SESSIONS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
-    () => storage.write({ steps: [{ ...end, must: true }] }),
+    () => storage.write({ steps: [{ ...end, mustReturnRow: true }] }),
     () => new Failure('RECORD_NOT_FOUND', 'There is no such session.'),
   )
   return id

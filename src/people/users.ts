@@ -126,7 +126,7 @@ export async function addUser(
     WHERE ${again ? 1 : 0} = 1 OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
     ON CONFLICT DO NOTHING RETURNING username, roles, attributes, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
   const [, [added] = []] = await writeOrExplain(
-    () => storage.write({ steps: [noteFormer(username), { ...insert.compile(storage.db), must: true }] }),
+    () => storage.write({ steps: [noteFormer(username), { ...insert.compile(storage.db), mustReturnRow: true }] }),
     () => usernameTakenFailure(storage.db, username),
   )
   return toAccount(added as Record<string, unknown>)

@@ -71,7 +71,7 @@ export async function createView(
       WHERE username = ? AND (SELECT count(*) FROM ${VIEWS} WHERE owner = dossier_users.username) < ?
       RETURNING ${COLUMNS}`,
     parameters: [model, name, role, kind, query, first ? 1 : 0, now, now, user.username, MAX_VIEWS],
-    must: true,
+    mustReturnRow: true,
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), insert] }),
@@ -101,7 +101,7 @@ export async function updateView(
     sql: `UPDATE ${VIEWS} SET name = ?, role = ?, kind = ?, query = ?, "isFirst" = ?, "updatedOn" = ?,
       version = version + 1 WHERE id = ? AND version = ? RETURNING ${COLUMNS}`,
     parameters: [name, role, kind, query, first ? 1 : 0, Date.now(), id, version],
-    must: true,
+    mustReturnRow: true,
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [...(first ? [clearFirstView(model, role, user.username)] : []), update] }),
@@ -121,7 +121,7 @@ export async function deleteView(
   const remove = {
     sql: `DELETE FROM ${VIEWS} WHERE id = ? AND version = ? RETURNING id`,
     parameters: [id, version],
-    must: true,
+    mustReturnRow: true,
   }
   await writeOrExplain(
     () => storage.write({ steps: [remove] }),

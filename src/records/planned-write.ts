@@ -54,7 +54,7 @@ export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
     ({ step, write }): Step => ({
       ...step,
       parameters: step.parameters.map((value) => relocateReference(value, write)),
-      must: true,
+      mustReturnRow: true,
     }),
   )
   const owners = placed.map(({ write }) => write)

@@ -132,7 +132,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   })
 
   /**
-   * Plans a write and executes it. If a `must` step found no row, `toResult([])` looks up the reason (deleted,
+   * Plans a write and executes it. If a `mustReturnRow` step found no row, `toResult([])` looks up the reason (deleted,
    * conflict, no access) and throws it. A repeated request is answered from its stored result without planning: its
    * first execution has changed the data, so validation could fail now.
    */

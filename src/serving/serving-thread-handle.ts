@@ -7,7 +7,8 @@ import type { FromThread, StorageRequest, ThreadRequest, ThreadStart, ToThread }
 import { RemoteCalls } from './remote-calls.ts'
 
 /**
- * Three halves of 4 MB, as `npm start` gives the main thread: more memory for young objects does not make it faster.
+ * Three semi-spaces of 4 MB, as `npm start` gives the main thread with SQLite: more memory for young objects does not
+ * make it faster.
  */
 const HEAP = { maxYoungGenerationSizeMb: 12 }
 

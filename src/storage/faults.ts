@@ -12,7 +12,7 @@ export type FaultKind =
   | 'missing-table'
   /** a unit or search was made for another shape of a table */
   | 'stale'
-  /** a step with `must` returned no row */
+  /** a step with `mustReturnRow` returned no row */
   | 'no-row'
   /** a unit, the rows that it returns, or on PostgreSQL a number that SQL calculates, exceeds its limit */
   | 'large'

@@ -1,6 +1,6 @@
 import { isFault, type Row } from './storage.ts'
 
-/** Runs a write; if a `must` step found no row, throws the error that `explain` returns. */
+/** Runs a write; if a `mustReturnRow` step found no row, throws the error that `explain` returns. */
 export async function writeOrExplain(
   write: () => Promise<Row[][]>,
   explain: (step: number | undefined) => Error | Promise<Error>,

@@ -40,7 +40,10 @@ export interface RebuildReasons {
   dialect: TableDialect
 }
 
-/** Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place. */
+/**
+ * Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place, and
+ * PostgreSQL would lock the table meanwhile.
+ */
 export function planRebuild(model: Model, table: TableState, columns: TableColumn[], reasons: RebuildReasons) {
   const { takeovers, fills, sorted, linked, isLarge, dialect } = reasons
   const stored = model.fields.filter((field) => !field.computed)

@@ -21,7 +21,7 @@ export interface ExternalStats {
 
 const BATCH = 500
 
-/** The metrics of the process. They outlive the apps, which are replaced when the models change. */
+/** The metrics of one serving thread; `text` adds those of the others. They outlive the apps, which are replaced when the models change. */
 export class Metrics {
   readonly #registry = new Registry()
   /** values of the process as a whole, which are not added up over threads */

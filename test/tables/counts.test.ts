@@ -41,7 +41,7 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
         .write({
           steps: [
             db.insertInto('a__Child').values({ x: 'never' }).compile(),
-            { sql: 'SELECT 1 WHERE false', parameters: [], must: true },
+            { sql: 'SELECT 1 WHERE false', parameters: [], mustReturnRow: true },
           ],
         })
         .catch(() => {})

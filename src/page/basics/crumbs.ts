@@ -2,7 +2,7 @@ import { type Model, packageOf, pluralOf } from '../logic/model.ts'
 import { to } from './address.ts'
 import { listPath } from './lists.ts'
 
-/** The way to a model's table. */
+/** The crumb of a model's package, which leads home. */
 export const packageCrumb = ({ model }: Model) => ({ text: packageOf(model), href: to() })
 
 /** The way to a record: the package, and the table with the filters used last. */

@@ -41,7 +41,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, histo
     const note = {
       sql: INSERT_FORGET_ENTRY,
       parameters: [caller.username, new Date().toISOString(), model.name, id],
-      must: true,
+      mustReturnRow: true,
     }
     try {
       await writeIdempotent(storage, { steps: [eraseStep(last, NO_LIMIT), note] }, caller.idempotency)

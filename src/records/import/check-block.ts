@@ -97,7 +97,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
     await findStored(parsed)
     for (const row of parsed) await validateRow(row)
     await checkReferences(parsed)
-    // First, because whether a value is taken may be about records that the user does not see.
+    // Before `checkUnique`, because whether a value is taken may be about records that the user does not see.
     await checkOutcomes(parsed)
     await checkUnique(parsed)
     return parsed.filter(({ isWrong }) => !isWrong).map(toValidRow)

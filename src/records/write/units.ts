@@ -110,10 +110,10 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
     const values: Row = { id, version, ...hidden }
     for (const field of stored) values[field.name] = encode(field, data[field.name])
     if (model.audit) Object.assign(values, audit)
-    const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
+    const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], mustReturnRow: true }
     // Two at the same time may both find it deleted: the second one waits for the first, and inserts nothing.
     const restored = insert(`recreate ${Object.keys(hidden)}`, values, true)
-    const steps = [isLast, { ...restored, must: true }, ...reachCheck(id, 'create', user)]
+    const steps = [isLast, { ...restored, mustReturnRow: true }, ...reachCheck(id, 'create', user)]
     return { shapes, steps, by: username, as: 'restore' }
   }
 
@@ -153,7 +153,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
       },
     )
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
-    const steps = withReachCheck([{ ...mergeCheck, must: true, locks: { table, id } }, swap], id, user)
+    const steps = withReachCheck([{ ...mergeCheck, mustReturnRow: true, locks: { table, id } }, swap], id, user)
     return { shapes, steps, by: user.username }
   }
 
@@ -183,7 +183,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
   /** Appends the reach check, if there is one; then every step must return a row. */
   function withReachCheck(steps: Step[], id: number, user: User): Step[] {
     const checks = reachCheck(id, 'update', user)
-    return checks.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...checks]
+    return checks.length === 0 ? steps : [...steps.map((step) => ({ ...step, mustReturnRow: true })), ...checks]
   }
 
   /**
@@ -209,7 +209,7 @@ export function createUnitBuilder({ storage: { db }, access }: RecordsContext, m
         return { compile: () => text.compile(db) }
       },
     )
-    return [{ ...statement, must: true, isReachCheck: true }]
+    return [{ ...statement, mustReturnRow: true, isReachCheck: true }]
   }
 
   const isWithinBounds = (field: Field) => {

@@ -23,9 +23,9 @@ import { createMarkTriggers, draftLinkName, draftName, dropMarkTriggers } from '
 import { placeholderParent } from './parent-names.ts'
 
 /**
- * A table that is to replace a served one, because ALTER TABLE cannot change a column. It is filled in portions while
- * the old table is served. Triggers mark the records that change meanwhile, also by hand in a shell: after each
- * portion, the draft equals the table up to some id.
+ * A table that is to replace a served one: SQLite cannot change a column in place, and PostgreSQL would lock the table
+ * meanwhile. It is filled in portions while the old table is served. Triggers mark the records that change meanwhile,
+ * also by hand in a shell: after each portion, the draft equals the table up to some id.
  */
 export interface Draft {
   model: Model
