@@ -135,7 +135,7 @@ async function countRows(db: Database, all: CopiedTable[]): Promise<number> {
   for (const { table } of all) {
     const { count } = await db
       .selectFrom(table)
-      .select((is) => is.fn.countAll<number>().as('count'))
+      .select((eb) => eb.fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow()
     total += count
   }

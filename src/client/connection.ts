@@ -22,14 +22,14 @@ export const sleep = (ms: number, signal?: AbortSignal) =>
   })
 
 /** Whether the same request may succeed soon: the connection was lost, or the service is busy. */
-export function isWorthwhile(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   if (!(error instanceof DossierError)) return true
   const isBusy = BUSY.includes(error.http) || error.code === 'KEY_IN_USE'
   return isBusy && (error.retryAfter ?? 0) * 1000 <= MAX_WAIT_MS
 }
 
 /** How long to wait before a request is sent again. */
-export function waitMs(error: unknown, attempt: number): number {
+export function retryDelayMs(error: unknown, attempt: number): number {
   const asked = error instanceof DossierError ? error.retryAfter : undefined
   return asked === undefined ? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) : asked * 1000
 }
@@ -62,7 +62,7 @@ export class Connection {
   }
 
   /** Forgets the session. */
-  forget(): void {
+  clearSession(): void {
     this.#cookie = undefined
   }
 
@@ -87,8 +87,8 @@ export class Connection {
       try {
         return await send()
       } catch (error) {
-        if (!isWorthwhile(error) || signal?.aborted) throw error
-        await sleep(waitMs(error, attempt), signal)
+        if (!isRetryable(error) || signal?.aborted) throw error
+        await sleep(retryDelayMs(error, attempt), signal)
       }
     }
     return send()

@@ -19,7 +19,7 @@ export class Dossier<All extends Record<keyof All, DossierModel>> {
 
   async logout(): Promise<void> {
     await this.request('GET', '/logout')
-    this.#connection.forget()
+    this.#connection.clearSession()
   }
 
   model<Name extends keyof All & string>(name: Name): Collection<All[Name]> {

@@ -1,4 +1,4 @@
-import { type Connection, isWorthwhile, sleep, waitMs } from './connection.ts'
+import { type Connection, isRetryable, retryDelayMs, sleep } from './connection.ts'
 import { DossierError, toError } from './errors.ts'
 import type { DossierEvent, Stored } from './types.ts'
 
@@ -31,9 +31,9 @@ export class Live<Row extends Stored> {
         if (this.#signal.aborted) return
         // The position is too old, or the user has other rights.
         if (error instanceof DossierError && error.code === 'CHANGES_GONE') this.#position = undefined
-        else if (!isWorthwhile(error)) throw error
+        else if (!isRetryable(error)) throw error
       }
-      await sleep(waitMs(undefined, Math.min(attempt, MAX_DOUBLED)), this.#signal)
+      await sleep(retryDelayMs(undefined, Math.min(attempt, MAX_DOUBLED)), this.#signal)
     }
   }
 

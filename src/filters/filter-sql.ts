@@ -65,10 +65,10 @@ export function toCondition(filter: Filter, model: Model, context: FilterContext
   if (!reference) return compare(filter, model, context.dialect)
   const target = targetModel(reference, context.models)
   const inner = toCondition({ ...filter, through }, target, nestedContext(context))
-  return isAmong(reference.name, { theirs: ID, fromWhere: reachable(target, filter, inner, context) }, context)
+  return isAmong(reference.name, { theirs: ID_COLUMN, fromWhere: reachable(target, filter, inner, context) }, context)
 }
 
-const ID = sql`"id"`
+const ID_COLUMN = sql`"id"`
 
 /** The context of a condition on related records, in a statement that looks them up. */
 const nestedContext = (context: FilterContext): FilterContext =>
@@ -156,7 +156,8 @@ function followRelation(filter: RelatedFilter, model: Model, context: FilterCont
   const inner = matching ? toCondition(matching, target, nestedContext(context)) : ALWAYS
   const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), context)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
-  if (!isInverseRelation(relation)) return { column: relation.name, related: { theirs: ID, fromWhere: found(inner) } }
+  if (!isInverseRelation(relation))
+    return { column: relation.name, related: { theirs: ID_COLUMN, fromWhere: found(inner) } }
   const theirs = comparisonKey(field, context.dialect)
   return { column: 'id', related: { theirs, fromWhere: found(all([is`${theirs} IS NOT NULL`, inner])) } }
 }
@@ -174,12 +175,13 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, context
     // The ids are the field's own value, whoever may read the records.
     if (ids && !isInverseRelation(relation)) return is`"target" IN (${sql.join(ids.values)})`
     const fromWhere = reachable(target, filter, all([hasOneOfIds(filter), inner]), below)
-    return isAmong(other, { theirs: ID, fromWhere }, below)
+    return isAmong(other, { theirs: ID_COLUMN, fromWhere }, below)
   }
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
   const isEvery = !matching && !ids && context.reachFor(target).scope === 'all'
   const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
-  const abortCheck = !outer || context.isSearch ? is`${dialect.abortCheck(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
+  const abortCheck =
+    !outer || context.isSearch ? is`${dialect.abortCheck(ROWS_PER_ABORT_CHECK, sql`"record"`)}` : ALWAYS
   const condition = isEvery ? ALWAYS : isTarget()
   return {
     column: 'id',
@@ -239,7 +241,7 @@ export const usesInverse = (filter: Filter) =>
   filterParts(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
 
 /** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
-const ROWS_BETWEEN = 256
+const ROWS_PER_ABORT_CHECK = 256
 const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
@@ -249,7 +251,7 @@ export function abortCondition(
   key?: RawBuilder<unknown>,
 ): Condition {
   const cost = estimateCost(filter) + (textSearch?.words.length ?? 0)
-  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * cost))
+  const rows = Math.floor(ROWS_PER_ABORT_CHECK / (1 + COST_OF_LIKE * cost))
   return is`${dialect.abortCheck(rows, key)}`
 }
 

@@ -81,7 +81,7 @@ function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): M
 
 function rulesWithoutIndex(model: Model, models: Models): Set<string> {
   const compared = rowRules(model).flatMap(({ rule }) =>
-    withoutIndex(ruleTemplate(rule, { model, models }) as Filter, model, models),
+    findUnindexedFields(ruleTemplate(rule, { model, models }) as Filter, model, models),
   )
   const whose = (of: Model) => (of === model ? '' : ` of ${of.name}`)
   return new Set(
@@ -123,8 +123,8 @@ interface Compared {
 }
 
 /** The fields by which a filter would go through all records, because no index finds what it asks for. */
-function withoutIndex(filter: Filter, model: Model, models: Models): Compared[] {
-  const each = (filters: Filter[]) => filters.map((one) => withoutIndex(one, model, models))
+function findUnindexedFields(filter: Filter, model: Model, models: Models): Compared[] {
+  const each = (filters: Filter[]) => filters.map((one) => findUnindexedFields(one, model, models))
   if ('any' in filter) return each(filter.any).flat()
   if ('all' in filter) {
     // If an index finds one part of an `all`, the other parts need none.
@@ -133,10 +133,10 @@ function withoutIndex(filter: Filter, model: Model, models: Models): Compared[] 
   }
   if ('not' in filter) return []
   if ('relation' in filter)
-    return filter.matching ? withoutIndex(filter.matching, targetModel(filter.relation, models), models) : []
+    return filter.matching ? findUnindexedFields(filter.matching, targetModel(filter.relation, models), models) : []
   const [reference, ...through] = filter.through
   // References have an index by themselves.
-  if (reference) return withoutIndex({ ...filter, through }, targetModel(reference, models), models)
+  if (reference) return findUnindexedFields({ ...filter, through }, targetModel(reference, models), models)
   const { name } = filter.field
   const hasIndex = name === 'id' || indexKeys(model).some(({ fields }) => fields[0] === name)
   return hasIndex || findOperator(filter.operator).finds === undefined ? [] : [{ of: model, field: name }]

@@ -17,7 +17,8 @@ const TIMES = {
   /** longest silence of a stream, so that proxies do not close it */
   keepAliveMs: 15_000,
 }
-const PARTS = 10
+/** All streams are checked once in so many rounds. */
+const CHECK_ROUNDS = 10
 /** Pause between two rounds, so that changes in quick succession are sent together. It grows with a round's length. */
 const SHORTEST_PAUSE_MS = 5
 
@@ -103,7 +104,7 @@ export class ChangeStreams {
     }
     this.#streams.add(stream)
     if (!isLive) this.#catchUp.add(stream)
-    stream.sink.once('close', () => this.#forget(stream))
+    stream.sink.once('close', () => this.#remove(stream))
     stream.sink.write(openingText(stream))
     if (this.#isClosed) this.#end(stream)
     else this.wake()
@@ -129,11 +130,11 @@ export class ChangeStreams {
     if (!this.#isRunning) this.#lastSent = newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.pollMs).unref(),
-      setInterval(() => this.#checkStreams().catch(this.#onError), this.#times.checkRightsMs / PARTS).unref(),
+      setInterval(() => this.#checkStreams().catch(this.#onError), this.#times.checkRightsMs / CHECK_ROUNDS).unref(),
     ]
   }
 
-  #forget(stream: Stream) {
+  #remove(stream: Stream) {
     if (!this.#streams.delete(stream)) return
     this.#catchUp.remove(stream)
     if (this.#streams.size > 0) return
@@ -142,13 +143,13 @@ export class ChangeStreams {
 
   #end(stream: Stream) {
     stream.sink.end()
-    this.#forget(stream)
+    this.#remove(stream)
   }
 
   /** Visits a part of the streams: ends those whose users have lost rights, and writes to those that were silent. */
   async #checkStreams(): Promise<void> {
     if (this.#unchecked.length === 0) this.#unchecked = [...this.#streams]
-    for (const stream of this.#unchecked.splice(0, Math.ceil(this.#streams.size / PARTS))) {
+    for (const stream of this.#unchecked.splice(0, Math.ceil(this.#streams.size / CHECK_ROUNDS))) {
       const now = await this.#refreshUser(stream)
       if (!this.#streams.has(stream)) continue
       // Ended if the user has logged out or has other roles; the client reconnects with the new rights.

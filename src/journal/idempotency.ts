@@ -22,16 +22,16 @@ export interface StoredResult {
 const MAX_WHOLE = 8192
 
 /** SQL for the number of the last schema change. */
-const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
+const LAST_MIGRATION = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
 
 /** Stores a key. An expired key is overwritten, even if it has not been deleted yet. */
 export const STORE_KEY = `
-  INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
+  INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${LAST_MIGRATION}, ?)
   ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
   WHERE dossier_keys.at <= ? RETURNING key`
 
 const LOOK_UP = `
-  SELECT hash, rows, tables = ${TABLES} AS "isCurrent" FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
+  SELECT hash, rows, tables = ${LAST_MIGRATION} AS "isCurrent" FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
 
 /** Keys of requests in progress in this process. Between processes, the unique key in the database decides. */
 export class KeysInUse {
@@ -80,7 +80,7 @@ export class IdempotentRequest {
     try {
       // The last step must return a row: a request that changed nothing stores no key.
       const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), mustReturnRow: true })
-      const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep(steps)] })
+      const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#storeKeyStep(steps)] })
       return rows.slice(0, -1)
     } catch (error) {
       // The cause may be that another process has executed the same request; then its result counts.
@@ -104,7 +104,7 @@ export class IdempotentRequest {
     }
   }
 
-  #keep(steps: Step[]): Step {
+  #storeKeyStep(steps: Step[]): Step {
     const { username, key, hash } = this.#sent
     const now = Date.now()
     const returning = (what: Step['returns']) => steps.flatMap(({ returns }, step) => (returns === what ? step : []))

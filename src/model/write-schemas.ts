@@ -3,13 +3,13 @@ import type { Field, JsonSchema, Model } from './model.ts'
 
 /** JSON Schemas for the data of records that clients send. Every create, update, batch and import uses them. */
 
-export const ID: JsonSchema = {
+export const ID_SCHEMA: JsonSchema = {
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Assigned on creation.',
 }
-export const VERSION: JsonSchema = {
+export const VERSION_SCHEMA: JsonSchema = {
   type: 'integer',
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -28,7 +28,7 @@ export function schemaForCreate(model: Model): JsonSchema {
 /** The data of an update: the version that was read, and the changed fields. */
 export function schemaForUpdate(model: Model): JsonSchema {
   const fields = byField(model.fields, (field) => writtenValue(field, false))
-  return dataRules({ id: ID, version: VERSION, ...fields }, ['version'])
+  return dataRules({ id: ID_SCHEMA, version: VERSION_SCHEMA, ...fields }, ['version'])
 }
 
 function dataRules(properties: Record<string, JsonSchema>, required: string[]): JsonSchema {

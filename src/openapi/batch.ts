@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Operation } from '../model/access.ts'
 import type { JsonSchema } from '../model/model.ts'
-import { VERSION } from '../model/write-schemas.ts'
+import { VERSION_SCHEMA } from '../model/write-schemas.ts'
 import { BatchPreview, MAX_OPERATIONS } from '../requests/batch-schemas.ts'
 import { componentsNamed, ownName } from './component-names.ts'
 import { componentRef } from './refs.ts'
@@ -59,6 +59,6 @@ const updateOf = (name: string) =>
   Type.Unsafe({
     allOf: [
       componentRef(name),
-      { type: 'object', properties: { id: Id, version: VERSION }, required: ['id', 'version'] },
+      { type: 'object', properties: { id: Id, version: VERSION_SCHEMA }, required: ['id', 'version'] },
     ],
   })

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { FailureSchema, MergedSchema, PageSchema } from '../envelope.ts'
 import { type Field, isScalar, type JsonSchema, type Model, type Models, visibleFields } from '../model/model.ts'
-import { ID, VERSION } from '../model/write-schemas.ts'
+import { ID_SCHEMA, VERSION_SCHEMA } from '../model/write-schemas.ts'
 import { ChangeProperties } from '../requests/change-schemas.ts'
 import { componentsNamed, ownName } from './component-names.ts'
 import { criteriaComponents } from './criteria.ts'
@@ -18,7 +18,7 @@ export function modelComponents({ inverses, ...own }: Model, models: Models): Re
   const { page, answer, record, row, create, update, conflict, historyEntry } = componentsNamed(model.name)
   const fields = visibleFields(model)
   const values = Object.fromEntries(fields.map((field) => [field.name, returnedSchema(field, models)]))
-  const always = { id: ID, version: VERSION, ...values }
+  const always = { id: ID_SCHEMA, version: VERSION_SCHEMA, ...values }
   const related = model.inverses.map((inverse) => [inverse.name, returnedInverse(inverse)])
   const properties = { ...always, ...Object.fromEntries(related) }
   const recordExample = exampleRecord(model)

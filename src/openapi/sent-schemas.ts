@@ -1,6 +1,6 @@
 import { mapValues } from '../lib/map-values.ts'
 import { type Inverse, isInverseWritable, type JsonSchema, MAX_LINKS, type Model, type Models } from '../model/model.ts'
-import { ID, schemaForCreate, schemaForUpdate, VERSION } from '../model/write-schemas.ts'
+import { ID_SCHEMA, schemaForCreate, schemaForUpdate, VERSION_SCHEMA } from '../model/write-schemas.ts'
 import { component } from './refs.ts'
 
 /** Schemas of the data that clients send. */
@@ -12,7 +12,7 @@ export const newData = (model: Model, models: Models): JsonSchema =>
 /** Schema of the data of an update. */
 export function changeData(model: Model, models: Models): JsonSchema {
   const { required, properties, ...rules } = schemaForUpdate(model)
-  const version = { ...VERSION, description: 'The version that was read. Required, unless `If-Match` names it.' }
+  const version = { ...VERSION_SCHEMA, description: 'The version that was read. Required, unless `If-Match` names it.' }
   const named = { ...rules, properties: { ...(properties as object), version } }
   return sentSchema(named, model, (inverse) => changedRecords(inverse, models), true)
 }
@@ -42,7 +42,7 @@ function newRecords(inverse: Inverse, models: Models): JsonSchema {
 /** Schema of what an update does with records that refer to the updated one. */
 function changedRecords(inverse: Inverse, models: Models): JsonSchema {
   if (!isInverseWritable(inverse, models)) return { ...IGNORED, type: 'object' }
-  const one = { type: 'object', properties: { id: ID, version: VERSION }, required: ['id', 'version'] }
+  const one = { type: 'object', properties: { id: ID_SCHEMA, version: VERSION_SCHEMA }, required: ['id', 'version'] }
   return {
     description: `${inverse.model} records of this one to create, update or delete with it.`,
     type: 'object',
@@ -74,7 +74,7 @@ function childSchema({ model, field }: Inverse, models: Models, rulesFor: (model
 const RecordWithId = component('RecordWithId', {
   type: 'object',
   description: 'A record, of which only the id counts.',
-  properties: { id: ID },
+  properties: { id: ID_SCHEMA },
   required: ['id'],
 })
 /** Only a batch takes it. */

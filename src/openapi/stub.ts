@@ -1,6 +1,6 @@
 import { ADMIN, EVERYBODY } from '../model/access.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
-import { ID, VERSION } from '../model/write-schemas.ts'
+import { ID_SCHEMA, VERSION_SCHEMA } from '../model/write-schemas.ts'
 import { ownName } from './component-names.ts'
 
 /** The answer for a written record that the user may not read. */
@@ -8,7 +8,7 @@ export const STUB = {
   [ownName('Stub')]: {
     type: 'object',
     description: 'Of a record that the user may write but not read.',
-    properties: { id: ID, version: VERSION },
+    properties: { id: ID_SCHEMA, version: VERSION_SCHEMA },
     required: ['id', 'version'],
   },
 } satisfies Record<string, JsonSchema>

@@ -3,7 +3,7 @@ import { place, to } from './basics/address.ts'
 import { classes, html } from './basics/html.ts'
 import { listPath } from './basics/lists.ts'
 import { useLoaded } from './basics/loading.ts'
-import { forgetTotals, modelsOverview } from './basics/models.ts'
+import { clearTotals, modelsOverview } from './basics/models.ts'
 import { isAdmin, person } from './basics/session.ts'
 import { useChanges } from './basics/use-reload.ts'
 import { say } from './language/say.ts'
@@ -25,7 +25,7 @@ interface RailProperties {
 export function Rail({ onKeys, onLogOut }: RailProperties) {
   const loaded = useLoaded(modelsOverview)
   const count = () => {
-    forgetTotals()
+    clearTotals()
     loaded.again()
   }
   useChanges(({ operation }) => operation !== 'update', count, COUNT_MS)

@@ -83,7 +83,7 @@ const EXPIRED_PER_LOGIN = 100
 
 /** Above this many sessions of one user, the least recently used ones are deleted. */
 export const MAX_SESSIONS = 1000
-const TOO_MANY = `
+const DELETE_LEAST_RECENT = `
   DELETE FROM dossier_sessions WHERE id IN (
     SELECT id FROM dossier_sessions WHERE username = ? ORDER BY "lastSeen" DESC LIMIT ${EXPIRED_PER_LOGIN} OFFSET ?)`
 
@@ -163,7 +163,7 @@ export class SessionStore {
   async #insert(id: string, { username }: User, address: string, proof: string): Promise<void> {
     const now = Date.now()
     const { lifeMs, idleMs } = this.#limits
-    const old = (column: string, ms: number) => ({
+    const deleteExpired = (column: string, ms: number) => ({
       sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE "${column}" <= ? ORDER BY "${column}" LIMIT ${EXPIRED_PER_LOGIN})`,
       parameters: [now - ms],
     })
@@ -178,10 +178,10 @@ export class SessionStore {
           sql: 'UPDATE dossier_users SET "lastLogin" = ?, "lastAddress" = ? WHERE username = ?',
           parameters: [now, address, username],
         },
-        { sql: TOO_MANY, parameters: [username, MAX_SESSIONS] },
+        { sql: DELETE_LEAST_RECENT, parameters: [username, MAX_SESSIONS] },
         // Each login also deletes some expired sessions.
-        old('createdOn', lifeMs),
-        old('lastSeen', idleMs),
+        deleteExpired('createdOn', lifeMs),
+        deleteExpired('lastSeen', idleMs),
       ],
     })
     if (made?.length === 0) throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right any more.')
@@ -234,7 +234,7 @@ export async function countSessions(db: Database, config: Config): Promise<numbe
   const now = Date.now()
   const { count } = await db
     .selectFrom(SESSIONS)
-    .select((is) => is.fn.countAll<number>().as('count'))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('createdOn', '>', now - lifeMs)
     .where('lastSeen', '>', now - idleMs)
     .executeTakeFirstOrThrow()

@@ -247,11 +247,11 @@ export async function removeUser(storage: WriteStorage, username: string): Promi
     sql: 'INSERT INTO dossier_former (username) VALUES (?) ON CONFLICT DO NOTHING',
     parameters: [username],
   }
-  const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
+  const deleteKeys = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
   const removed = await writeKeepingAdmin(storage, noSuchUserFailure(username), [
     remove,
     remember,
-    forget,
+    deleteKeys,
     deleteOwnViews(username),
   ])
   return removed.username as string

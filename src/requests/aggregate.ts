@@ -50,7 +50,7 @@ export const MAX_ROWS = 500
 const MAX_NAME = 100
 
 /** Parameters of an aggregate that are no filters. */
-const OWN = ['group', 'values', 'zone', 'sort', 'limit', 'after', 'expand']
+const OWN_PARAMETERS = ['group', 'values', 'zone', 'sort', 'limit', 'after', 'expand']
 
 /** Parses the query string of an aggregate; what is left are filters as in a find. */
 export function parseAggregateParameters(parameters: QueryParameters, context: QueryContext): AggregateQuery {
@@ -60,7 +60,7 @@ export function parseAggregateParameters(parameters: QueryParameters, context: Q
     if (typeof text !== 'string') throw badRequest(`The query parameter "${name}" must be given once.`)
     return text.split(',').map((one) => one.trim())
   }
-  const others = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
+  const others = Object.entries(parameters).filter(([name]) => !OWN_PARAMETERS.includes(name))
   for (const name of ['offset', 'fields'])
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here.`)
   const { filter, textSearch } = parseParameters(Object.fromEntries(others), context)
@@ -71,7 +71,7 @@ export function parseAggregateParameters(parameters: QueryParameters, context: Q
   })
   const values = (parameters.values === undefined ? ['count'] : own('values')).map((text) => {
     const [, aggregate = '', path] = /^(\w+)(?:\(([\w.]+)\))?$/.exec(text) ?? [text, text]
-    return parseValue('"values"', text, aggregate, path, context)
+    return parseAggregate('"values"', text, aggregate, path, context)
   })
   return validateQuery(
     {
@@ -108,7 +108,7 @@ export function parseAggregateBody(body: AggregateBody, context: QueryContext): 
   const parsed = Object.entries(values).map(([name, value]) => {
     // The schema requires exactly one key.
     const [[aggregate, path]] = (typeof value === 'string' ? [[value]] : Object.entries(value)) as [[string, string?]]
-    return parseValue(`"values.${name}"`, name, aggregate, path, context)
+    return parseAggregate(`"values.${name}"`, name, aggregate, path, context)
   })
   const query = { groups, values: parsed, filter, textSearch, sort: toSort(body.sortBy ?? []), limit, after, zone }
   const having = body.having === undefined ? undefined : parseHaving(body.having, answerFields(query))
@@ -178,7 +178,7 @@ function itemField(where: string, field: Field): Field {
   return { ...field, type: type as Field['type'], format: undefined, reference: field.links, links: undefined }
 }
 
-function parseValue(
+function parseAggregate(
   where: string,
   name: string,
   aggregateName: string,

@@ -89,12 +89,12 @@ export interface ExportOptions {
   language: string
 }
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
+const OWN_PARAMETERS = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
 export function parseExport(parameters: QueryParameters, context: QueryContext): ExportOptions {
-  const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
+  const asked = Object.entries(parameters).filter(([name]) => !OWN_PARAMETERS.includes(name))
   for (const name of NOT_HERE)
     if (name in parameters)
       throw badRequest(

@@ -73,7 +73,7 @@ export async function* readSheet(
     const rows = new RowCollector(book, longest, limits)
     for await (const length of parseXml(source, rows)) {
       onBytes(length * share)
-      yield* rows.take()
+      yield* rows.takeRows()
     }
   } catch (error) {
     throw explain(error)
@@ -114,7 +114,7 @@ class RowCollector {
     this.#limits = limits
   }
 
-  take(): SheetRow[] {
+  takeRows(): SheetRow[] {
     const rows = this.#rows
     this.#rows = []
     return rows
@@ -159,13 +159,13 @@ class RowCollector {
   onClose(name: string): void {
     this.#text.close(name)
     if (name === 'v') this.#isValue = false
-    else if (name === 'c') this.#take(this.#cellValue())
+    else if (name === 'c') this.#setCell(this.#cellValue())
     else if (name === 'row' && this.#cells.some((cell) => cell !== undefined))
       this.#rows.push({ number: this.#number, cells: Array.from(this.#cells) })
   }
 
   /** Skips cells without a value: spreadsheets write empty cells with a style far to the right of all others. */
-  #take(value: SheetValue): void {
+  #setCell(value: SheetValue): void {
     if (value === undefined) return
     if (!(this.#at < this.#limits.columns))
       throw new WorkbookError(`has a cell beyond column ${this.#limits.columns}, or in none: row ${this.#number}`)

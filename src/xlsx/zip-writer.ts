@@ -96,10 +96,10 @@ export class ZipWriter {
   }
 }
 
-type Number = [bytes: 2 | 4, value: number]
+type SizedInteger = [bytes: 2 | 4, value: number]
 
 /** What a file's header and its entry in the directory have in common. Before the data, the sizes are zero. */
-const common = (entry: Entry): Number[] => [
+const common = (entry: Entry): SizedInteger[] => [
   [2, VERSION],
   [2, FLAGS],
   [2, DEFLATED],
@@ -109,13 +109,13 @@ const common = (entry: Entry): Number[] => [
   [2, entry.name.length],
 ]
 
-const sizes = ({ crc, packed, size }: Entry): Number[] => [
+const sizes = ({ crc, packed, size }: Entry): SizedInteger[] => [
   [4, crc],
   [4, packed],
   [4, size],
 ]
 
-function fields(...numbers: Number[]): Buffer {
+function fields(...numbers: SizedInteger[]): Buffer {
   const target = Buffer.alloc(numbers.reduce((sum, [bytes]) => sum + bytes, 0))
   let at = 0
   for (const [bytes, value] of numbers) at = target.writeUIntLE(value, at, bytes)

@@ -8,7 +8,7 @@ interface ListPosition {
 }
 
 const queries = new Map<string, string>()
-const spots = new Map<string, ListPosition>()
+const positions = new Map<string, ListPosition>()
 
 export function rememberList(model: string, query: URLSearchParams): void {
   queries.set(model, String(query))
@@ -19,9 +19,9 @@ export const listPath = (model: string) => withQuery(to('m', model), new URLSear
 
 const listKey = (model: string, query: URLSearchParams) => `${model}?${query}`
 
-export function rememberSpot(model: string, query: URLSearchParams, spot: ListPosition): void {
-  spots.set(listKey(model, query), spot)
+export function rememberListPosition(model: string, query: URLSearchParams, position: ListPosition): void {
+  positions.set(listKey(model, query), position)
 }
 
-export const spotIn = (model: string, query: URLSearchParams): ListPosition =>
-  spots.get(listKey(model, query)) ?? { position: 0, active: 0 }
+export const listPositionIn = (model: string, query: URLSearchParams): ListPosition =>
+  positions.get(listKey(model, query)) ?? { position: 0, active: 0 }

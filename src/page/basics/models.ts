@@ -63,7 +63,7 @@ export function modelsOverview(): Promise<Overview[]> {
 }
 
 /** Makes the next `modelsOverview` count again. */
-export function forgetTotals(): void {
+export function clearTotals(): void {
   overview = undefined
 }
 

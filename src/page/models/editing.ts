@@ -75,7 +75,7 @@ export class Editing {
   change(schema: ModelSchema): void {
     this.schema.value = schema
     if (this.isChanged.peek()) localStorage.setItem(this.#key, JSON.stringify({ hash: this.hash, schema }))
-    else this.forget()
+    else this.discardStored()
   }
 
   get #key(): string {
@@ -88,7 +88,7 @@ export class Editing {
     return kept?.hash === this.hash ? kept.schema : undefined
   }
 
-  forget(): void {
+  discardStored(): void {
     localStorage.removeItem(this.#key)
   }
 
@@ -105,7 +105,7 @@ export class Editing {
     const data = { schema: this.schema.peek(), hash: this.hash === '' ? null : this.hash }
     const path = filePath(this.model)
     const saved = await requestOne<{ served: boolean; why: string[] }>('PUT', path, { body: { data } }).catch(explained)
-    this.forget()
+    this.discardStored()
     return saved
   }
 

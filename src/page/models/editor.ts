@@ -95,7 +95,7 @@ function Form({ models, file, start, loaded }: FormProperties) {
             {
               type: 'button',
               onClick: () => {
-                editing.forget()
+                editing.discardStored()
                 loaded.again()
                 if (file.hash === '') go(to('models'))
               },

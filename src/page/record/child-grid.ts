@@ -11,7 +11,7 @@ import { rawIn, withInput } from '../logic/draft.ts'
 import { type Field, findField, hasLinks, type Inverse, isNumeric, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { Input } from '../parts/input.ts'
-import type { RecordEditor } from './writing.ts'
+import type { RecordEditor } from './record-editor.ts'
 
 /** Rows that can be edited here; the others have forms of their own. */
 const MAX_ROWS = 200

@@ -12,8 +12,8 @@ import { Conflict } from './conflict.ts'
 import { FieldInput } from './field-input.ts'
 import { OrphanedInput } from './orphaned-input.ts'
 import { GoneMeanwhile, Problems } from './problems.ts'
+import { RecordEditor } from './record-editor.ts'
 import { followRecord } from './saving.ts'
-import { RecordEditor } from './writing.ts'
 
 interface FormProperties {
   model: Model

@@ -1,5 +1,5 @@
-/** A text that does not fit is told by the browser's own hint. */
-export function nameWhatIsCut({ target }: MouseEvent): void {
+/** Shows the whole text of a cell that is cut off as the hint of the browser. */
+export function titleCutCells({ target }: MouseEvent): void {
   const cell = (target as Element).closest<HTMLElement>('.rows .cell')
   if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : ''
 }

@@ -15,7 +15,7 @@ import { notifyError } from '../parts/notices.ts'
 import { CellCursor, type CellPosition, isCellEditable } from './cell-cursor.ts'
 import { cellWritesOf } from './cell-writes.ts'
 import { copyRange, useClipboard } from './copying.ts'
-import { nameWhatIsCut } from './cut-text.ts'
+import { titleCutCells } from './cut-text.ts'
 import { Head } from './head.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
@@ -188,7 +188,7 @@ export function Table(properties: TableProperties) {
       'aria-activedescendant': end > first ? `cell-${cursor.row}-${cursor.column}` : undefined,
       onScroll,
       onKeyDown,
-      onMouseOver: nameWhatIsCut,
+      onMouseOver: titleCutCells,
     },
     h(Head, { model, columns, query, widths }),
     html.div(

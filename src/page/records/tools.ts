@@ -30,7 +30,7 @@ interface ToolsProperties extends ShownProperties {
 
 const GroupMenu = lazy(async () => (await import('./group-menu.ts')).GroupMenu)
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
+const OWN_PARAMETERS = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
 
 /** CSV as spreadsheets of the reader's country open it: where numbers have a comma, semicolons are between cells. */
 const forSpreadsheet = (name: string): Record<string, string> =>
@@ -43,9 +43,9 @@ export function Tools({ model, query, columns, all, onSelectAll }: ToolsProperti
   const isCurlOpen = useSignal(false)
   const asking = serviceQuery(query, model, zone.value)
   const exported = (format: string, how: Record<string, string> = {}) => {
-    // OWN are parameters of the export itself; a condition on a field of such a name is written as `[in]`.
+    // OWN_PARAMETERS are parameters of the export itself; a condition on a field of such a name is written as `[in]`.
     const asked = new URLSearchParams(
-      [...asking].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
+      [...asking].map(([name, value]) => [OWN_PARAMETERS.includes(name) ? `${name}[in]` : name, value]),
     )
     asked.set('fields', all.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)

@@ -1,7 +1,7 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { rememberSpot, spotIn } from '../basics/lists.ts'
+import { listPositionIn, rememberListPosition } from '../basics/lists.ts'
 import type { Model } from '../logic/model.ts'
 import { type Extent, moved, rowsInView, type Scroll, settled } from '../logic/scroll.ts'
 import type { CellCursor } from './cell-cursor.ts'
@@ -69,13 +69,16 @@ export function useScrolling({ element, model, query, rows, cellCursor, rowHeigh
   // A new find starts at the top; one that was left continues where it was.
   useEffect(() => {
     const asked = new URLSearchParams(query)
-    const spot = spotIn(model.model, asked)
-    cellCursor.move({ row: spot.active, column: cellCursor.cursor.peek().column }, false)
+    const { active } = listPositionIn(model.model, asked)
+    cellCursor.move({ row: active, column: cellCursor.cursor.peek().column }, false)
     return () =>
-      rememberSpot(model.model, asked, { position: scroll.peek().position, active: cellCursor.cursor.peek().row })
+      rememberListPosition(model.model, asked, {
+        position: scroll.peek().position,
+        active: cellCursor.cursor.peek().row,
+      })
   }, [rows])
   useEffect(() => {
-    const { position } = spotIn(model.model, query)
+    const { position } = listPositionIn(model.model, query)
     if (rows.total.value !== undefined) place(settled({ position, bar: 0 }, extent.peek()))
   }, [rows, rows.total.value === undefined])
 

@@ -78,10 +78,10 @@ const TOO_LARGE = new Failure(
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
   const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder() }
-  const complete = await expandRows(expansion, model, rows, paths, budget)
+  const completeRows = await expandRows(expansion, model, rows, paths, budget)
   // A record counts as often as the answer repeats it.
   if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw TOO_LARGE
-  return Math.min(complete, rowsThatFit(rows))
+  return Math.min(completeRows, rowsThatFit(rows))
 }
 
 /** Expands the rows in place and returns how many are complete; the others did not fit into the budget. */
@@ -92,29 +92,29 @@ async function expandRows(
   paths: string[],
   budget: Budget,
 ): Promise<number> {
-  let complete = rows.length
+  let completeRows = rows.length
   for (const name of topPaths(paths)) {
     const inverse = findInverse(model, name)
     if (inverse) {
-      complete = Math.min(complete, await addInverse(expansion, inverse, rows, pathsBelow(paths, name), budget))
+      completeRows = Math.min(completeRows, await addInverse(expansion, inverse, rows, pathsBelow(paths, name), budget))
       continue
     }
     const field = visibleField(model, name) as Field
     const referred = expansion.models.get(fieldReference(field)?.model as string) as Model
     const idsOf = (row: Row) => [row[name]].flat().filter((id) => id !== null)
     const below = pathsBelow(paths, name)
-    complete = Math.min(complete, rowsWithFewIds(rows, idsOf))
-    const ids = rows.slice(0, complete).flatMap(idsOf)
+    completeRows = Math.min(completeRows, rowsWithFewIds(rows, idsOf))
+    const ids = rows.slice(0, completeRows).flatMap(idsOf)
     const { found, omitted } = await readReferences(expansion, referred, [...new Set(ids)], below, budget)
     await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, omitted })
     const first = rows.findIndex((row) => idsOf(row).some((id) => omitted.has(id)))
-    if (first >= 0) complete = Math.min(complete, Math.max(1, first))
+    if (first >= 0) completeRows = Math.min(completeRows, Math.max(1, first))
     for (const row of rows)
       row[name] = Array.isArray(row[name])
         ? row[name].map((id) => found.get(id) ?? null)
         : (found.get(row[name]) ?? row[name])
   }
-  return complete
+  return completeRows
 }
 
 /** How many rows have so few ids that all of them can be looked up at once, at least one. */
@@ -174,10 +174,10 @@ async function addInverse(
   const target = expansion.models.get(inverse.model) as Model
   const { found, isTruncated } = await readInverse(expansion, inverse, rows, below, budget)
   found.forEach(createRowDecoder(target))
-  const complete = Math.min(await expandRows(expansion, target, found, below, budget), rowsThatFit(found))
-  const isCut = isTruncated || complete < found.length
-  const groups = Map.groupBy(found.slice(0, complete), (row) => row.related__of)
-  const last = isCut ? (found[complete - 1] as Row).related__of : undefined
+  const completeRows = Math.min(await expandRows(expansion, target, found, below, budget), rowsThatFit(found))
+  const isCut = isTruncated || completeRows < found.length
+  const groups = Map.groupBy(found.slice(0, completeRows), (row) => row.related__of)
+  const last = isCut ? (found[completeRows - 1] as Row).related__of : undefined
   let isBeyond = false
   let shown = 0
   for (const row of rows) {
@@ -279,8 +279,8 @@ async function readReferences(
   if (budget.left < -MAX_EXPANDED) throw TOO_LARGE
   rows.forEach(createRowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
-  const complete = await expandRows(expansion, model, rows, below, budget)
-  const found = new Map<unknown, Row>(rows.slice(0, complete).map((row) => [row.id, row]))
+  const completeRows = await expandRows(expansion, model, rows, below, budget)
+  const found = new Map<unknown, Row>(rows.slice(0, completeRows).map((row) => [row.id, row]))
   const last = isTruncated ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
-  return { found, omitted: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
+  return { found, omitted: new Set([...ids.slice(last), ...rows.slice(completeRows).map(({ id }) => id)]) }
 }

@@ -31,9 +31,9 @@ export class KnownTotals {
 
   /** The known total of a statement that looks at these models; if there is none, counts and keeps it. */
   async total(statement: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
-    const hasHistory = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
+    const canBeKept = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
     // Read before counting: a change that is made during the count makes the kept total outdated.
-    const head = hasHistory ? await readJournalHead(this.#storage) : undefined
+    const head = canBeKept ? await readJournalHead(this.#storage) : undefined
     if (!head) return count()
     const key = statementKey(statement)
     const cached = this.#totals.get(key)

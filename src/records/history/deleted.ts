@@ -12,7 +12,8 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { createHistoryPage, type HistoryPage } from './history.ts'
 
-const ROWS_BETWEEN = 64
+/** Rows between two checks of `dialect.abortCheck`. */
+const ROWS_PER_ABORT_CHECK = 64
 /** Deletions that are read at a time, where each has to be compared with a rule. */
 const CHANGES_PER_PORTION = 100
 
@@ -95,7 +96,7 @@ export function createDeletedReader(
       AND later.id = gone.id AND later.change > gone.change AND later.operation <> 'forget')`
     const isAway = is`NOT EXISTS (SELECT 1 FROM ${sql.table(tableName(model))} AS record WHERE record.id = gone.id)`
     const isKept = is`"model" = ${model.name} AND "operation" = 'delete' AND "change" < ${before} AND "was" IS NOT NULL`
-    const abortCheck = is`${storage.dialect.abortCheck(ROWS_BETWEEN)}`
+    const abortCheck = is`${storage.dialect.abortCheck(ROWS_PER_ABORT_CHECK)}`
     const conditions = all([isSeen, isKept, abortCheck, isLast, isAway])
     return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${conditions}`
   }

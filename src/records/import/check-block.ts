@@ -9,7 +9,7 @@ import { outOfReachFailure, reachesOwned, scopeFor } from '../../model/access.ts
 import {
   type Field,
   fieldReference,
-  ID_FIELD as ID,
+  ID_FIELD,
   isOfType,
   type Model,
   type Models,
@@ -71,9 +71,9 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   const { model, models, user, key } = checking
   const checks: Validators = createValidators(model)
   const { parseRow, rejectRow } = createRowParser(checking, reportFault)
-  const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
+  const keyField = key === undefined ? undefined : [ID_FIELD, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
-  const references = writable.filter(fieldReference)
+  const referenceFields = writable.filter(fieldReference)
   /** rules and unique values may be about fields that the user does not see */
   const unrestricted = unrestrictedModel(model)
   const unique = unrestricted.unique.map((names) => ({
@@ -127,7 +127,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   async function findStored(rows: ParsedRow[]): Promise<void> {
     if (!keyField) return
     const keyed = rows.flatMap((row) => {
-      const value = keyField === ID ? row.id : row.data[keyField.name]
+      const value = keyField === ID_FIELD ? row.id : row.data[keyField.name]
       return isOfType(keyField, value) && !row.isWrong ? [{ row, value }] : []
     })
     const names = ['id', 'version', ...unrestricted.fields.filter((field) => !field.computed).map(({ name }) => name)]
@@ -136,7 +136,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
     for (const [index, { row, value }] of keyed.entries()) {
       const stored = found.get(index)
       if (stored) row.stored = stored
-      else if (keyField === ID) rejectRow(row, 'id', withValue(`there is no ${model.name} with this id`, value))
+      else if (keyField === ID_FIELD) rejectRow(row, 'id', withValue(`there is no ${model.name} with this id`, value))
       if (stored && row.version !== null && row.version !== stored.version)
         rejectRow(row, 'version', `is ${stored.version} by now, and not ${row.version}`)
     }
@@ -148,7 +148,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
 
   async function findReadable(rows: ParsedRow[]): Promise<void> {
     const ids = rows.flatMap(({ stored }) => (stored ? [[stored.id as number]] : []))
-    const found = await lookUp(model, [ID], readable, ['id'], ids)
+    const found = await lookUp(model, [ID_FIELD], readable, ['id'], ids)
     readableIds = new Set([...found.values()].map(({ id }) => id))
   }
 
@@ -194,10 +194,10 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   }
 
   async function checkReferences(rows: ParsedRow[]): Promise<void> {
-    for (const field of references) {
+    for (const field of referenceFields) {
       const { name } = field
       const target = models.get((fieldReference(field) as Reference).model) as Model
-      const references = rows.flatMap((row) => {
+      const newReferences = rows.flatMap((row) => {
         const { predicted: now, data, stored, isWrong } = row
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying
@@ -208,11 +208,11 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
           .filter((id) => !currentIds.includes(id))
           .map((id) => ({ row, id }))
       })
-      const ids = [...new Set(references.map(({ id }) => id))]
+      const ids = [...new Set(newReferences.map(({ id }) => id))]
       const values = ids.map((id) => [id])
-      const found = await lookUp(target, [ID], access.reachFor(target, 'read', user), ['id'], values)
+      const found = await lookUp(target, [ID_FIELD], access.reachFor(target, 'read', user), ['id'], values)
       const missing = new Set(ids.filter((_, index) => !found.has(index)))
-      for (const { row, id } of references)
+      for (const { row, id } of newReferences)
         if (missing.has(id)) rejectRow(row, name, `there is no ${target.name} with the id ${id}`)
     }
   }

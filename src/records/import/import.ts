@@ -5,7 +5,7 @@ import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/next-portion.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbiddenFailure, requireSameRights, scopeFor, type User } from '../../model/access.ts'
-import { type Field, ID_FIELD as ID, isUniqueField, type Model } from '../../model/model.ts'
+import { type Field, ID_FIELD, isUniqueField, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
@@ -175,14 +175,14 @@ export function createImporter({ context, model, plan }: Dependencies) {
 
   /** Finds the record that a row updates now, or turns the row into a create. */
   async function refreshTarget(row: CheckedRow, key: Field, user: User): Promise<void> {
-    const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
+    const values = [[encodeComparable(key, key === ID_FIELD ? row.id : row.data[key.name])]]
     const reach = access.reachFor(model, 'update', user)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
     const { id, version } = ((await storage.readOne(recordRead(storage.dialect, model, statement))) ?? {}) as {
       id?: number
       version?: number
     }
-    const mayMake = key !== ID && scopeFor(model, 'create', user) !== 'none'
+    const mayMake = key !== ID_FIELD && scopeFor(model, 'create', user) !== 'none'
     if (id === undefined && !mayMake)
       throw withLine(
         row.line,
@@ -197,7 +197,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
     if (scopeFor(model, operation, user) === 'none') throw forbiddenFailure(model, operation)
     if (name === undefined) return undefined
     const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => isUniqueField(model, one) && !writeOnly && !readOnly
-    const keyFields = [ID, ...model.fields.filter(mayBeKey)]
+    const keyFields = [ID_FIELD, ...model.fields.filter(mayBeKey)]
     const field = keyFields.find((one) => one.name === name)
     if (field) return field
     throw badRequest(`"key" must be a unique field of ${model.name}: ${keyFields.map((one) => one.name).join(', ')}.`)

@@ -1,7 +1,7 @@
 import type { DecimalSign } from '../../lib/cell-text.ts'
 import { createOffsetFinder } from '../../lib/zoned-time.ts'
 import type { User } from '../../model/access.ts'
-import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
+import { ID_FIELD, isOfType, type Model, type Models, VERSION_FIELD } from '../../model/model.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
 import type { Row } from '../../storage/storage.ts'
 import { RECORD_ID } from '../headings.ts'
@@ -94,14 +94,14 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     if (field.links && !Array.isArray(value)) return `must be an array of ${target ? `the type ${by.type}` : 'ids'}`
     const values = field.links ? (value as unknown[]) : [value]
     if (target && !values.every((one) => isOfType(by, one))) return `must be of the type ${by.type}`
-    const isNumbered = field === ID || field === VERSION
+    const isNumbered = field === ID_FIELD || field === VERSION_FIELD
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }
 
   function storeValue(into: ParsedRow, column: NamedColumn, value: unknown): void {
     const { field, target } = column
-    if (field === ID) into.id = value as number | null
-    else if (field === VERSION) into.version = value as number | null
+    if (field === ID_FIELD) into.id = value as number | null
+    else if (field === VERSION_FIELD) into.version = value as number | null
     else into.data[field.name] = value
     if (target && value !== null) into.named.push({ column, value })
   }

@@ -25,7 +25,7 @@ export type BatchOperation =
 const MAX_ANSWER_BYTES = 16_777_216
 
 /** Invalid operations after which no more are looked for. */
-const MAX_FAULTS = 100
+const MAX_INVALID_OPERATIONS = 100
 
 /** Records that the replay of a batch looks up concurrently. */
 const OPERATIONS_PER_PORTION = 20
@@ -119,7 +119,7 @@ export function createBatch({ storage, models, collections, missingModel }: Depe
         const isFault = error instanceof Failure && error.code === 'VALIDATION_FAILED'
         if (isFault) faults.push(error)
         else if (faults.length === 0) throw error
-        if (!isFault || faults.length === MAX_FAULTS) break
+        if (!isFault || faults.length === MAX_INVALID_OPERATIONS) break
       }
       if (yielder.isDue) await yielder.yield()
     }

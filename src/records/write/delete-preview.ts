@@ -115,7 +115,7 @@ export function createDeletePreview({
     const refers = refersToOne(model, field, sql`SELECT CAST(value AS BIGINT) FROM ${ids}`)
     const isSeen = sql`CASE WHEN ${withReach(reach)} THEN 1 ELSE 0 END`
     // All that refer are counted, also those that the user does not see: only their number is told.
-    const where = withReach(FULL_REACH, is`${dialect.abortCheck(ROWS_BETWEEN)}`, refers)
+    const where = withReach(FULL_REACH, is`${dialect.abortCheck(ROWS_PER_ABORT_CHECK)}`, refers)
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
@@ -133,7 +133,8 @@ export function createDeletePreview({
   return { preview, findReferring }
 }
 
-const ROWS_BETWEEN = 256
+/** Rows between two checks of `dialect.abortCheck`. */
+const ROWS_PER_ABORT_CHECK = 256
 
 /** Counts records by model, field and operation. A record that is deleted because of several references counts once. */
 function summary(found: Referring[]): DeletePreview {

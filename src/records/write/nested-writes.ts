@@ -34,7 +34,7 @@ interface Dependencies {
 }
 
 /** Members that `expand` returns. They are ignored, so that a record can be sent back as it was read. */
-const READ = ['total', 'data', 'next']
+const EXPANDED_MEMBERS = ['total', 'data', 'next']
 
 /** Name of the new record in the batch. No client knows it. */
 const PARENT = randomUUID()
@@ -159,7 +159,7 @@ export function createNestedWriter({ models, collections, batch }: Dependencies)
 
 /** The children of an update: `{ "create": […], "update": […], "delete": […] }`. */
 function changedChildren(inverse: Inverse, value: unknown): Child[] {
-  if (!isObject(value) || Object.keys(value).some((key) => ![...KINDS, ...READ].includes(key)))
+  if (!isObject(value) || Object.keys(value).some((key) => ![...KINDS, ...EXPANDED_MEMBERS].includes(key)))
     throw invalidField(inverse.name, 'must be {"create": […], "update": […], "delete": […]}, or some of these')
   return KINDS.flatMap((kind) =>
     Object.hasOwn(value, kind) ? toChildren(inverse, kind, (value as Row)[kind], `${inverse.name}.${kind}`) : [],
@@ -230,4 +230,4 @@ const canChangeAgain = (model: Model, children: Child[]) =>
 
 /** Whether a value is what `expand` returns. */
 const isAsRead = (value: unknown) =>
-  typeof value === 'object' && value !== null && Object.keys(value).every((key) => READ.includes(key))
+  typeof value === 'object' && value !== null && Object.keys(value).every((key) => EXPANDED_MEMBERS.includes(key))

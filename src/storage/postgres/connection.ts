@@ -27,7 +27,7 @@ export interface Timeouts {
 }
 
 /** The results of a pipeline; with an error, those of the statements before it. */
-export interface QueryResult {
+export interface PipelineResult {
   results: Row[][]
   error: unknown
 }
@@ -39,7 +39,7 @@ export class Connection {
   readonly #client: pg.Client
   readonly #onEnd: () => void
   readonly #names = new Map<string, string>()
-  readonly #ready: PreparedStatements = new Map()
+  readonly #prepared: PreparedStatements = new Map()
 
   private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Timeouts) {
     const config = {
@@ -60,8 +60,8 @@ export class Connection {
     this.#client.on('end', onEnd)
   }
 
-  static async open(url: string, onEnd: () => void = () => {}, limits: Timeouts = {}): Promise<Connection> {
-    const connection = new Connection(url, onEnd, limits)
+  static async open(url: string, onEnd: () => void = () => {}, timeouts: Timeouts = {}): Promise<Connection> {
+    const connection = new Connection(url, onEnd, timeouts)
     await connection.#client.connect()
     Atomics.add(Connection.counter, 0, 1)
     connection.#client.once('end', () => Atomics.sub(Connection.counter, 0, 1))
@@ -72,9 +72,9 @@ export class Connection {
   static async with<Result>(
     url: string,
     use: (connection: Connection) => Promise<Result>,
-    limits: Timeouts = {},
+    timeouts: Timeouts = {},
   ): Promise<Result> {
-    const connection = await Connection.open(url, () => {}, limits)
+    const connection = await Connection.open(url, () => {}, timeouts)
     return use(connection).finally(() => connection.close())
   }
 
@@ -84,20 +84,20 @@ export class Connection {
   }
 
   /** Executes statements in one pipeline, and keeps them prepared for the next time. */
-  runAll(statements: Statement[]): Promise<QueryResult> {
+  runAll(statements: Statement[]): Promise<PipelineResult> {
     return this.#exchange(
       statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numberPlaceholders(sql), parameters })),
     )
   }
 
   /** Like `runAll`, for statements that are unlikely to come again: they are not kept prepared. */
-  runAllUnprepared(statements: Statement[]): Promise<QueryResult> {
+  runAllUnprepared(statements: Statement[]): Promise<PipelineResult> {
     return this.#exchange(
       statements.map(({ sql, parameters }) => ({ name: '', text: numberPlaceholders(sql), parameters })),
     )
   }
 
-  #exchange(calls: PipelinedStatement[]): Promise<QueryResult> {
+  #exchange(calls: PipelinedStatement[]): Promise<PipelineResult> {
     return new Promise((resolve) => {
       const callback = (error: unknown, results: Row[][] = []) => {
         // The driver notices the end later: what is tried again at once needs another connection.
@@ -105,7 +105,7 @@ export class Connection {
         resolve({ error, results })
       }
       this.#client.query(
-        new PipelinedQuery(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable,
+        new PipelinedQuery(calls, this.#prepared, types.getTypeParser, callback) as unknown as pg.Submittable,
       )
     })
   }

@@ -49,7 +49,7 @@ export class PipelinedQuery extends Query {
   /** Called when all statements are answered. After an error, `results` has those of the statements before it. */
   callback: (error: unknown, results: Row[][]) => void
   readonly #calls: PipelinedStatement[]
-  readonly #ready: PreparedStatements
+  readonly #prepared: PreparedStatements
   readonly #parserOf: ParserOf
   readonly #results: Row[][] = []
   readonly #described = new Map<string, Columns>()
@@ -58,13 +58,13 @@ export class PipelinedQuery extends Query {
 
   constructor(
     calls: PipelinedStatement[],
-    ready: PreparedStatements,
+    prepared: PreparedStatements,
     parserOf: ParserOf,
     callback: PipelinedQuery['callback'],
   ) {
     super('')
     this.#calls = calls
-    this.#ready = ready
+    this.#prepared = prepared
     this.#parserOf = parserOf
     this.callback = callback
   }
@@ -73,7 +73,7 @@ export class PipelinedQuery extends Query {
     const sent = new Set<string>()
     wire.stream.cork()
     for (const { name, text, parameters } of this.#calls) {
-      const isNew = name === '' || !(this.#ready.has(name) || sent.has(name))
+      const isNew = name === '' || !(this.#prepared.has(name) || sent.has(name))
       // The name may still exist after a failed attempt. To close a name that does not exist is no error.
       if (isNew && name !== '') wire.close({ type: 'S', name })
       if (isNew) wire.parse({ name, text })
@@ -104,7 +104,7 @@ export class PipelinedQuery extends Query {
 
   handleCommandComplete({ text }: { text: string }): void {
     const name = this.#name
-    if (name !== '') this.#ready.set(name, this.#columns)
+    if (name !== '') this.#prepared.set(name, this.#columns)
     this.#isCommitted ||= text === 'COMMIT'
     this.#results.push(this.#rows)
     this.#rows = []
@@ -116,7 +116,7 @@ export class PipelinedQuery extends Query {
 
   handleError(error: unknown): void {
     // These names may be closed and not parsed again, even if another query had prepared them in the meantime.
-    for (const { name } of this.#calls) this.#ready.delete(name)
+    for (const { name } of this.#calls) this.#prepared.delete(name)
     // If the connection was lost after COMMIT was confirmed, all is written: that is a success.
     this.callback(this.#isCommitted ? undefined : error, this.#results)
   }
@@ -128,7 +128,7 @@ export class PipelinedQuery extends Query {
 
   /** The query's own description comes first: another query may have prepared the name before the table changed. */
   get #columns(): Columns {
-    return this.#described.get(this.#name) ?? this.#ready.get(this.#name) ?? NONE
+    return this.#described.get(this.#name) ?? this.#prepared.get(this.#name) ?? NONE
   }
 }
 

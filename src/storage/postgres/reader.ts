@@ -5,9 +5,9 @@ import { READ_SHAPES, requireUnchangedShapes } from './require-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 
 /** Only a table that is being changed is locked against reads: its reads move to the patient connection soon. */
-const LIMITS = { lock: 10, statement: 5000, answer: 8000 }
+const TIMEOUTS = { lock: 10, statement: 5000, answer: 8000 }
 /** Limits of the connection for reads of tables that are being changed. */
-const PATIENT_LIMITS = { lock: 10_000, statement: 15_000, answer: 20_000 }
+const PATIENT_TIMEOUTS = { lock: 10_000, statement: 15_000, answer: 20_000 }
 
 /** How often a read is tried that a deadlock or an outdated prepared statement has ended. */
 const MAX_ATTEMPTS = 3
@@ -44,9 +44,9 @@ export class Reader {
    */
   constructor(url: string, commits: Int32Array, forRecords: number) {
     this.#commits = commits
-    this.#own = new SharedConnection(url, LIMITS)
-    this.#connections = Array.from({ length: forRecords }, () => new SharedConnection(url, LIMITS))
-    this.#patient = new SharedConnection(url, PATIENT_LIMITS)
+    this.#own = new SharedConnection(url, TIMEOUTS)
+    this.#connections = Array.from({ length: forRecords }, () => new SharedConnection(url, TIMEOUTS))
+    this.#patient = new SharedConnection(url, PATIENT_TIMEOUTS)
   }
 
   async all(statement: Statement): Promise<Row[]> {

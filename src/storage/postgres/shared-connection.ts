@@ -4,24 +4,24 @@ import { Connection, type Timeouts } from './connection.ts'
 /** A connection with several concurrent users. It is opened when first needed, and again after it was lost. */
 export class SharedConnection {
   readonly #url: string
-  readonly #limits: Timeouts
+  readonly #timeouts: Timeouts
   #current: Promise<Connection> | undefined
   #isClosed = false
 
-  constructor(url: string, limits: Timeouts) {
+  constructor(url: string, timeouts: Timeouts) {
     this.#url = url
-    this.#limits = limits
+    this.#timeouts = timeouts
   }
 
   get(): Promise<Connection> {
     // A connection that is opened after `close` would never be closed.
     if (this.#isClosed) return Promise.reject(new StorageFault('busy', 'The database is closed.'))
     if (this.#current) return this.#current
-    const forget = () => {
+    const clear = () => {
       if (this.#current === opening) this.#current = undefined
     }
-    const opening = Connection.open(this.#url, forget, this.#limits)
-    opening.catch(forget)
+    const opening = Connection.open(this.#url, clear, this.#timeouts)
+    opening.catch(clear)
     this.#current = opening
     return opening
   }

@@ -19,13 +19,13 @@ import {
  * Outcome of a unit: the rows of each step, or the error; `isLocked` if it was not begun, as its table is being
  * changed.
  */
-export type UnitResult = { rows: Row[][] } | { error: unknown; isLocked?: true }
+export type UnitOutcome = { rows: Row[][] } | { error: unknown; isLocked?: true }
 
 /**
  * Maximum time to wait for a lock, to execute a statement, and to keep an idle transaction open. `answer` is the
  * longest: if it elapses, the server does not answer at all.
  */
-const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
+const TIMEOUTS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 
 /** Attempts to write units together, each time without the one that failed; then each unit is written alone. */
 const MAX_GROUP_ATTEMPTS = 4
@@ -49,7 +49,7 @@ export const canShareTransaction = ({ steps, batch, maxBytes, mutex, silent }: U
  * changed, or with the index of the unit that failed, if it is known.
  */
 type TogetherResult =
-  | { outcomes: UnitResult[] }
+  | { outcomes: UnitOutcome[] }
   | { lockedTable: string; error: unknown }
   | { failed: number | undefined; error: unknown }
 
@@ -61,7 +61,7 @@ export class WriteConnection {
   readonly #shapes = new Map<string, string>()
 
   constructor(url: string) {
-    this.#shared = new SharedConnection(url, LIMITS)
+    this.#shared = new SharedConnection(url, TIMEOUTS)
   }
 
   close(): Promise<void> {
@@ -73,8 +73,8 @@ export class WriteConnection {
     units: Unit[],
     remainingAttempts = MAX_GROUP_ATTEMPTS,
     begin: Statement[] = [BEGIN],
-  ): Promise<UnitResult[]> {
-    if (units.length === 1 || remainingAttempts === 0) return this.#eachAlone(units, begin)
+  ): Promise<UnitOutcome[]> {
+    if (units.length === 1 || remainingAttempts === 0) return this.#writeEachAlone(units, begin)
     this.#renewFor(units)
     try {
       const result = await this.#writeTogether(units, await this.#connect(), begin)
@@ -84,7 +84,7 @@ export class WriteConnection {
         return await this.#writeOthers(result.lockedTable, units, remainingAttempts, begin, error)
       const { failed } = result
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
-      if (failed === undefined) return await this.#eachAlone(units, again)
+      if (failed === undefined) return await this.#writeEachAlone(units, again)
       const others = await this.writeGroup(units.toSpliced(failed, 1), remainingAttempts - 1, again)
       return others.toSpliced(failed, 0, await this.#writeAlone(units[failed] as Unit, again))
     } catch (error) {
@@ -99,13 +99,13 @@ export class WriteConnection {
     const others = units.filter((unit) => !isConcerned(unit))
     const outcomes = others.length > 0 ? await this.writeGroup(others, remainingAttempts, begin) : []
     return units.map(
-      (unit): UnitResult =>
-        isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitResult),
+      (unit): UnitOutcome =>
+        isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitOutcome),
     )
   }
 
-  async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitResult[]> {
-    const outcomes: UnitResult[] = []
+  async #writeEachAlone(units: Unit[], begin: Statement[]): Promise<UnitOutcome[]> {
+    const outcomes: UnitOutcome[] = []
     for (const unit of units) outcomes.push(await this.#writeAlone(unit, begin))
     return outcomes
   }
@@ -142,10 +142,10 @@ export class WriteConnection {
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
-  async #writeAlone(unit: Unit, begin: Statement[], attempts = 1): Promise<UnitResult> {
+  async #writeAlone(unit: Unit, begin: Statement[], attempts = 1): Promise<UnitOutcome> {
     const progress = { isCommitting: false }
     try {
-      return { rows: await this.#carryOut(unit, begin, progress) }
+      return { rows: await this.#execute(unit, begin, progress) }
     } catch (error) {
       // If the connection was lost before COMMIT was sent, nothing was written.
       const isUndone = isRetryable(error) || (isConnectionLost(error) && !progress.isCommitting)
@@ -156,7 +156,7 @@ export class WriteConnection {
     return this.#writeAlone(unit, begin, attempts + 1)
   }
 
-  async #carryOut(unit: Unit, begin: Statement[], progress: { isCommitting: boolean }): Promise<Row[][]> {
+  async #execute(unit: Unit, begin: Statement[], progress: { isCommitting: boolean }): Promise<Row[][]> {
     this.#renewFor([unit])
     const connection = await this.#connect()
     const { shapes = {}, steps, maxBytes = Number.POSITIVE_INFINITY, silent } = unit
@@ -168,7 +168,7 @@ export class WriteConnection {
     before.push(setActor(unit))
     const results: Row[][] = []
     try {
-      await this.#steps(connection, before, steps, results, maxBytes)
+      await this.#executeSteps(connection, before, steps, results, maxBytes)
     } catch (error) {
       throw await this.#rollBack(connection, error)
     }
@@ -182,7 +182,7 @@ export class WriteConnection {
   }
 
   /** Executes the steps. Consecutive steps that do not refer to each other's results are sent in one pipeline. */
-  async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], maxBytes: number) {
+  async #executeSteps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], maxBytes: number) {
     let left = maxBytes
     for (let pipeline = new Pipeline(before); results.length < steps.length; pipeline = new Pipeline()) {
       const from = results.length

@@ -1,6 +1,6 @@
 import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
-import { canShareTransaction, type UnitResult, WriteConnection } from './write-connection.ts'
+import { canShareTransaction, type UnitOutcome, WriteConnection } from './write-connection.ts'
 
 /** Maximum number of units that share a transaction. */
 const MAX_GROUP_UNITS = 64
@@ -70,7 +70,7 @@ export class WriteQueue {
       const outcomes = await connection.writeGroup(group.map(({ unit }) => unit))
       this.#onGroup(group.length, performance.now() - start)
       for (const [index, one] of group.entries()) {
-        const outcome = outcomes[index] as UnitResult
+        const outcome = outcomes[index] as UnitOutcome
         if ('rows' in outcome) one.resolve(outcome.rows)
         else if (outcome.isLocked) this.#tryLater(one)
         else one.reject(outcome.error)

@@ -66,7 +66,8 @@ const MIN_SHARE_FOR_ONE = 0.05
  * Nothing checks for a timeout while FTS5 reads the records of one trigram. This condition checks between two of them.
  */
 const ALIVE = sql`dossier_alive()`
-const ROWS_BETWEEN = 256
+/** Rows between two checks of `dialect.abortCheck`. */
+const ROWS_PER_ABORT_CHECK = 256
 
 /**
  * Ids that a search for short words proposes. Texts that contain `jo` have a trigram that begins with it, because each
@@ -92,7 +93,7 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
     ${bestCte(short.length)},
     ${wantedCte(short.length, longer)}
     ${withUnindexed(
-      sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_BETWEEN)} <> 0 OR ${ALIVE})`,
+      sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_PER_ABORT_CHECK)} <> 0 OR ${ALIVE})`,
       filled,
       table,
     )}`

@@ -55,9 +55,9 @@ export class Writer {
     try {
       return this.#writeTogether(units)
     } catch (error) {
-      const failure = serializeError(toFault(error))
-      const isAlone = units.length === 1 || (failure.kind === 'fault' && failure.fault === 'busy')
-      if (isAlone) return { outcomes: units.map(() => ({ error: failure })), commitMs: 0 }
+      const fault = serializeError(toFault(error))
+      const isFinal = units.length === 1 || (fault.kind === 'fault' && fault.fault === 'busy')
+      if (isFinal) return { outcomes: units.map(() => ({ error: fault })), commitMs: 0 }
       // A full disk ends the whole transaction. One large unit may be the cause, so each unit is tried alone.
       return { outcomes: units.flatMap((unit) => this.writeGroup([unit]).outcomes), commitMs: 0 }
     }

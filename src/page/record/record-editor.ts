@@ -179,11 +179,11 @@ export class RecordEditor {
       this.problem.value = { text: say('Not saved: some of it cannot be read.') }
     else if (this.draft.value.base && Object.keys(values).length === 0 && ![...children.values()].some(hasChanges))
       this.discard()
-    else if (!this.#isNewField(values)) await this.#send(values)
+    else if (!this.#stopsForNewFields(values)) await this.#send(values)
   }
 
-  /** Whether `base` lacks a changed field, because the model has changed: the user has not seen its value yet. */
-  #isNewField(values: Record<string, unknown>): boolean {
+  /** Stops the save, and says why, if the model has changed and `base` lacks a changed field: nobody saw its value. */
+  #stopsForNewFields(values: Record<string, unknown>): boolean {
     const { base } = this.draft.value
     const now = this.current.value
     if (!base || !now) return false
