@@ -1,10 +1,8 @@
 import { FULL_REACH, type Reach, withReachByIndex } from '../filters/reach.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
-import { type Operation, outOfReachFailure, type User } from '../model/access.ts'
-import { invalidFields } from '../model/explain.ts'
+import type { Operation, User } from '../model/access.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
-import { requireSameId } from '../requests/preconditions.ts'
 import { type Selection, WHOLE_RECORD } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { createRowDecoder } from '../tables/columns.ts'
@@ -23,10 +21,9 @@ import { createHistory } from './history/history.ts'
 import { createRestorer } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
 import { isBeyondReach, type PlannedWrite, type WriteTarget } from './planned-write.ts'
-import { createAnswers, type MergeResult } from './write/answers.ts'
+import { createAnswers } from './write/answers.ts'
 import { createConflictThrower } from './write/conflict.ts'
-import { isLinksChange } from './write/links.ts'
-import { createOutcomeReachCheck } from './write/outcome-reach.ts'
+import { createWritePlanner } from './write/plan-writes.ts'
 import { createUnitBuilder } from './write/units.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
@@ -49,7 +46,6 @@ export function createRecords(context: RecordsContext, model: Model) {
   const checks: Validators = createValidators(model)
   const units = createUnitBuilder(context, model)
   const violations = createViolationChecks(context, model)
-  const isOutcomeWithinReach = createOutcomeReachCheck(context, model)
   const journal = createJournal(storage, model)
   const { answerWritten, answerMerged, replay } = createAnswers(model, {
     rebuild: (id, version, user) => history.recordAt(id, version, user, () => findWithin(id, FULL_REACH)),
@@ -58,6 +54,16 @@ export function createRecords(context: RecordsContext, model: Model) {
   const visibleNames = visibleFields(model).map((field) => field.name)
   const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
   const history = createHistory(context, model, journal, findReadable)
+  const plan = createWritePlanner(context, model, {
+    checks,
+    units,
+    violations,
+    answerWritten,
+    answerMerged,
+    throwConflict,
+    findReadable,
+    findWithin,
+  })
 
   async function read(id: number, user: Caller, selection: Selection): Promise<StoredRecord> {
     const record = await requireReachable(id, 'read', user, selection)
@@ -70,66 +76,6 @@ export function createRecords(context: RecordsContext, model: Model) {
     )
     return record
   }
-
-  /**
-   * Each function validates a write and returns it, planned as a unit of work. `references` holds references to records
-   * that earlier operations of the same batch create.
-   */
-  const plan = {
-    async create(data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
-      checks.create(data)
-      const sent = { ...data, ...references }
-      await violations.refuseUnreachable(sent, user)
-      return toPlannedWrite('create', units.create(sent, user), user, sent, (rows) => answerWritten(rows, user))
-    },
-
-    /** `data` contains the version that the client has read; fields that it omits keep their values. */
-    async update(id: number, data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
-      const { version, sent } = await checkUpdate(id, data, user, references)
-      return plan.updateChecked(id, version, sent, user)
-    },
-
-    /** An update with data that has been checked. */
-    updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
-      const toResult = (rows: Row[][]) =>
-        rows[0]?.[0] ? answerWritten(rows, user) : throwConflict(id, version, 'update', user, sent)
-      return toPlannedWrite('update', units.update(id, version, sent, user), user, sent, toResult, id)
-    },
-
-    /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
-    async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
-      const { version, sent } = await checkUpdate(id, data, user)
-      const toResult = (rows: Row[][]) =>
-        rows[1]?.[0] ? answerMerged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
-      return toPlannedWrite('update', units.merge(id, version, sent, user), user, sent, toResult, id)
-    },
-
-    async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
-      return toPlannedWrite('delete', units.remove(id, version, user), user, id, (rows) =>
-        rows[0]?.[0] ? id : throwConflict(id, version, 'delete', user, {}),
-      )
-    },
-  }
-
-  const toPlannedWrite = <Result>(
-    operation: Operation,
-    unit: Unit,
-    user: User,
-    sentOrDeleted: Row | number,
-    toResult: PlannedWrite<Result>['toResult'],
-    id?: number,
-  ): PlannedWrite<Result> => ({
-    unit,
-    toResult,
-    explain: async (fault) => {
-      // A rule's refusal comes before that of a unique value: the user may not see who has the value.
-      const isRefused =
-        fault.kind === 'no-row' ||
-        (fault.kind === 'taken' &&
-          !(await isOutcomeWithinReach(access.reachFor(model, operation, user), user, Object(sentOrDeleted), id)))
-      return isRefused ? outOfReachFailure(model, operation) : violations.explainViolation(fault, user, sentOrDeleted)
-    },
-  })
 
   /**
    * Plans a write and executes it. If a `mustReturnRow` step found no row, `toResult([])` looks up the reason (deleted,
@@ -163,7 +109,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): Promise<StoredRecord> {
     const toResult = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? answerWritten(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.write, () => toPlannedWrite(operation, unit, caller, sent, toResult, id))
+    return perform(caller, replay.write, () => plan.toPlannedWrite(operation, unit, caller, sent, toResult, id))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -179,39 +125,6 @@ export function createRecords(context: RecordsContext, model: Model) {
     const record = await requireReachable(id, 'read', user, { fields: [field], expand: [] })
     if (record.version !== version) await throwConflict(id, version, 'read', user, {})
     return record[field]
-  }
-
-  async function checkUpdate(
-    id: number,
-    data: unknown,
-    user: User,
-    references: Row = {},
-  ): Promise<{ version: number; sent: Row }> {
-    checks.update(data)
-    const { id: named, version } = data as { id?: number; version: number }
-    requireSameId(named, id)
-    const sent = { ...data, ...references }
-    await requireReadToChange(id, sent, user)
-    try {
-      await violations.refuseUnreachable(sent, user, id)
-    } catch (error) {
-      // The client may have sent back a reference that has been changed since: then report the version conflict.
-      const current = await findReadable(id, user)
-      if (current && current.version !== version) await throwConflict(id, version, 'update', user, sent)
-      throw error
-    }
-    return { version, sent }
-  }
-
-  /**
-   * Refuses `add` and `remove` by users who may not read the field: whether they fit its bounds would tell how many ids
-   * it has.
-   */
-  async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
-    const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
-    const mayKnow = !changed || (!changed.writeOnly && (await findReadable(id, user)))
-    if (mayKnow || !(await findWithin(id, access.reachFor(model, 'update', user)))) return
-    throw invalidFields({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
   async function requireReachable(
