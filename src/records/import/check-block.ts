@@ -2,9 +2,8 @@ import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
 import { usesInverse } from '../../filters/filter-sql.ts'
-import { FULL_REACH, type Reach } from '../../filters/reach.ts'
+import type { Reach } from '../../filters/reach.ts'
 import { areStatesWithin, NEW_ID } from '../../filters/states-within-reach.ts'
-import { SeenTexts } from '../../lib/seen-texts.ts'
 import { outOfReachFailure, reachesOwned, scopeFor } from '../../model/access.ts'
 import {
   type Field,
@@ -21,10 +20,11 @@ import { createRowDecoder, encode, encodeComparable } from '../../tables/columns
 import { MAX_CELL_TEXT } from '../../xlsx/write-workbook.ts'
 import { idsIn } from '../write/links.ts'
 import { createValidators, type Validators } from '../write/validate.ts'
+import { createUniqueCheck } from './check-unique.ts'
 import type { ImportColumn } from './columns.ts'
 import { matchingRows } from './matching-rows.ts'
 import { type CheckContext, createRowParser, type ParsedRow, type ReportFault, withValue } from './parse-row.ts'
-import { createRecordPredictor, uniqueValues } from './predict-record.ts'
+import { createRecordPredictor } from './predict-record.ts'
 import type { FileRow } from './read-rows.ts'
 
 /** A valid row, and how it changes the records. */
@@ -76,11 +76,6 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   const referenceFields = writable.filter(fieldReference)
   /** rules and unique values may be about fields that the user does not see */
   const unrestricted = unrestrictedModel(model)
-  const unique = unrestricted.unique.map((names) => ({
-    fields: names.map((name) => unrestricted.fields.find((field) => field.name === name) as Field),
-    seen: new SeenTexts(),
-  }))
-  const seenIds = new SeenTexts()
   const decode = createRowDecoder(unrestricted)
   const predict = createRecordPredictor(db, unrestricted, user, writable)
   const access = createAccess(unrestrictedModels(models), db).forVisibleModels(models)
@@ -90,6 +85,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
   const mayKnow = ({ id, createdBy }: Row) =>
     readable.scope === 'some' ? readableIds.has(id) : reachesOwned(readable.scope, user, createdBy)
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
+  const checkUnique = createUniqueCheck(checking, { unrestricted, rejectRow, lookUp })
 
   return async function check(rows: FileRow[]): Promise<ValidRow[]> {
     const parsed = rows.map(parseRow)
@@ -214,44 +210,6 @@ export function createBlockChecker(db: Database, checking: CheckContext, reportF
       const missing = new Set(ids.filter((_, index) => !found.has(index)))
       for (const { row, id } of newReferences)
         if (missing.has(id)) rejectRow(row, name, `there is no ${target.name} with the id ${id}`)
-    }
-  }
-
-  /** Reports unique values that another record or another row already has. */
-  async function checkUnique(rows: ParsedRow[]): Promise<void> {
-    for (const row of rows) {
-      const first = row.stored && seenIds.add(String(row.stored.id), row.line)
-      if (first !== undefined) rejectRow(row, key as string, `is the same record as in line ${first}`)
-    }
-    for (const { fields, seen } of unique) {
-      const lookups = rows.flatMap((row) => {
-        const values = row.isWrong ? [null] : uniqueValues(row.predicted as Row, fields)
-        return values.includes(null) ? [] : [{ row, values }]
-      })
-      const found = await lookUp(
-        model,
-        fields,
-        FULL_REACH,
-        ['id'],
-        lookups.map(({ values }) => values),
-      )
-      const names = fields.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
-      const others = names.length < fields.length ? [...names, 'what you may not read'] : names
-      for (const [index, { row, values }] of lookups.entries()) {
-        const first = seen.add(JSON.stringify(values), row.line)
-        const other = found.get(index)?.id
-        const isTaken = other !== undefined && other !== row.stored?.id
-        const word = fields.length > 1 ? `the combination of ${others.join(' and ')} is` : 'is'
-        // All fields are ones that the user may not read: they are not named.
-        if (names.length === 0 && (first !== undefined || isTaken))
-          rejectRow(row, '', `what you may not read ${word} taken`)
-        for (const name of names) {
-          // The message quotes only sent values, never stored ones, which the user might not be allowed to read.
-          const told = (why: string) => (Object.hasOwn(row.data, name) ? withValue(why, row.data[name]) : why)
-          if (first !== undefined) rejectRow(row, name, told(`${word} the same as in line ${first}`))
-          else if (isTaken) rejectRow(row, name, told(`${word} taken`))
-        }
-      }
     }
   }
 
