@@ -99,58 +99,33 @@ export class RowStreams {
       })
     const { sql, parameters } = statement
     const task: SearchTask = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
-    const cancelledId = new Int32Array(new SharedArrayBuffer(4))
-    let thread: Worker
+    // Only when the thread has ended may another stream start: until then it counts.
+    const onExit = () => void this.#all.delete(stream)
+    let thread: StreamThread
     try {
-      thread = this.#start({ cancelledId, task, formatter, input })
+      thread = new StreamThread(this.#start, { task, formatter, input }, this.#graceMs, onExit)
     } catch (error) {
       // The system may refuse another thread.
       this.#all.delete(stream)
       throw error
     }
-    const chunks = chunksFrom(thread)
-    let isEnding = false
-    let isLate = false
-    // Does not rely on the consumer to ask for another chunk: the thread stops by itself, or is terminated.
-    const end = () => {
-      if (isEnding) return exit
-      isEnding = true
-      Atomics.store(cancelledId, 0, task.id)
-      thread.postMessage('end')
-      clearTimeout(deadline)
-      deadline = setTimeout(() => void thread.terminate(), this.#graceMs).unref()
-      return exit
-    }
-    const onLate = () => {
-      isLate = true
-      void end()
-    }
-    let deadline = setTimeout(onLate, task.ms + this.#graceMs).unref()
-    const exit = new Promise<void>((resolve) => {
-      thread.once('exit', () => {
-        clearTimeout(deadline)
-        // Only now may another stream start: until here the thread counts.
-        this.#all.delete(stream)
-        resolve()
-      })
-    })
-    stream.end = end
-    signal?.addEventListener('abort', end)
+    stream.end = thread.end
+    signal?.addEventListener('abort', thread.end)
     try {
-      for await (const chunk of chunks) {
+      for await (const chunk of thread.chunks) {
         const handedAt = performance.now()
         stream.handedAt = handedAt
         yield chunk
         stream.readerMs += performance.now() - handedAt
         stream.handedAt = undefined
-        thread.postMessage('taken')
+        thread.acknowledge()
       }
     } catch (error) {
       // The thread was ended because it had not even noticed the time limit, on a slow host for example.
-      throw isLate ? new StorageFault('slow', 'It took too long.') : error
+      throw thread.isLate ? new StorageFault('slow', 'It took too long.') : error
     } finally {
-      signal?.removeEventListener('abort', end)
-      await end()
+      signal?.removeEventListener('abort', thread.end)
+      await thread.end()
     }
   }
 
@@ -167,6 +142,61 @@ export class RowStreams {
 }
 
 const NOT_BEGUN = async () => {}
+
+/** The thread of a stream. It ends by itself, at its time limit, or when it is told to. */
+class StreamThread {
+  readonly chunks: AsyncGenerator<Chunk>
+  /** whether it was ended because it had not even noticed its time limit */
+  isLate = false
+  readonly #thread: Worker
+  readonly #cancelledId = new Int32Array(new SharedArrayBuffer(4))
+  readonly #taskId: number
+  readonly #graceMs: number
+  readonly #exit: Promise<void>
+  #deadline: NodeJS.Timeout
+  #isEnding = false
+
+  constructor(
+    start: (task: RowStreamTask) => Worker,
+    task: Omit<RowStreamTask, 'cancelledId'>,
+    graceMs: number,
+    onExit: () => void,
+  ) {
+    const { id, ms } = task.task
+    this.#taskId = id
+    this.#graceMs = graceMs
+    this.#thread = start({ ...task, cancelledId: this.#cancelledId })
+    this.chunks = chunksFrom(this.#thread)
+    const onLate = () => {
+      this.isLate = true
+      void this.end()
+    }
+    this.#deadline = setTimeout(onLate, ms + graceMs).unref()
+    this.#exit = new Promise((resolve) => {
+      this.#thread.once('exit', () => {
+        clearTimeout(this.#deadline)
+        onExit()
+        resolve()
+      })
+    })
+  }
+
+  /** Tells the thread that a chunk was taken, so that it sends another one. */
+  acknowledge(): void {
+    this.#thread.postMessage('taken')
+  }
+
+  /** Ends the thread. The consumer need not ask for another chunk: the thread stops by itself, or is terminated. */
+  readonly end = (): Promise<void> => {
+    if (this.#isEnding) return this.#exit
+    this.#isEnding = true
+    Atomics.store(this.#cancelledId, 0, this.#taskId)
+    this.#thread.postMessage('end')
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => void this.#thread.terminate(), this.#graceMs).unref()
+    return this.#exit
+  }
+}
 
 /** The chunks that a thread sends. The queue stays short: the thread sends only a few chunks ahead. */
 async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {

@@ -21,114 +21,120 @@ export interface ExternalStats {
 
 const BATCH = 500
 
-/** The metrics of one serving thread; `text` adds those of the others. They outlive the apps, which are replaced when the models change. */
+/**
+ * The metrics of one serving thread; `text` adds those of the others. They outlive the apps, which are replaced when the
+ * models change.
+ */
 export class Metrics {
   readonly #registry = new Registry()
+  readonly #registers = [this.#registry]
   /** values of the process as a whole, which are not added up over threads */
   readonly #process = new Registry()
-  readonly #threads: Gauge
   /** the metrics of other threads, as `values` returns them there */
   others: () => Promise<object[]> = async () => []
-  readonly #requests: Histogram
   /** answered requests that are not counted yet */
   #answered: AnsweredRequest[] = []
-  readonly #waits: Histogram
-  readonly #groups: Histogram
-  readonly #commits: Histogram
-  readonly #sessions: Gauge
-  readonly #records: Gauge
-  readonly #shed: Counter
-  readonly #changes: Gauge
-  readonly #streams: Gauge
-  readonly #pruned: Counter
-  readonly #database: Gauge
-  readonly #log: Gauge
-  readonly #connections: Gauge
-  readonly #retries: Gauge
-  readonly #failures: Counter
-  readonly #dropped: Counter
-  readonly #threadDeaths: Counter
+  readonly #requests = new Histogram({
+    name: 'dossier_request_seconds',
+    help: 'Requests by route, method and status, with the time they took.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: this.#registers,
+  })
+  readonly #waits = new Histogram({
+    name: 'dossier_waited_seconds',
+    help: 'Requests that had to wait until they were taken up, with the time.',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: this.#registers,
+  })
+  readonly #groups = new Histogram({
+    name: 'dossier_commit_writes',
+    help: 'Writes that shared one commit.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+    registers: this.#registers,
+  })
+  readonly #commits = new Histogram({
+    name: 'dossier_commit_seconds',
+    help: 'Time of a commit, until it is on disk.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5],
+    registers: this.#registers,
+  })
+  readonly #sessions = new Gauge({
+    name: 'dossier_sessions',
+    help: 'Sessions that have not ended.',
+    registers: this.#registers,
+  })
+  readonly #records = new Gauge({
+    name: 'dossier_records',
+    help: 'Records per model.',
+    labelNames: ['model'],
+    registers: this.#registers,
+  })
+  readonly #shed = new Counter({
+    name: 'dossier_shed_requests',
+    help: 'Requests refused because of overload.',
+    registers: this.#registers,
+  })
+  readonly #changes = new Gauge({
+    name: 'dossier_changes',
+    help: 'Changes of records since the history began: the number of the last one.',
+    registers: this.#registers,
+  })
+  readonly #streams = new Gauge({
+    name: 'dossier_streams',
+    help: 'Streams of changes that are open.',
+    registers: this.#registers,
+  })
+  readonly #pruned = new Counter({
+    name: 'dossier_pruned_changes',
+    help: 'Changes that were dropped because of their age.',
+    registers: this.#registers,
+  })
+  readonly #database = new Gauge({
+    name: 'dossier_database_bytes',
+    help: 'Size of the database.',
+    registers: this.#registers,
+  })
+  readonly #log = new Gauge({
+    name: 'dossier_wal_bytes',
+    help: 'Size of the write-ahead log.',
+    registers: this.#registers,
+  })
+  readonly #connections = new Gauge({
+    name: 'dossier_database_connections',
+    help: 'Connections to PostgreSQL.',
+    registers: this.#registers,
+  })
+  readonly #retries = new Gauge({
+    name: 'dossier_database_retries',
+    help: 'Writes that were in the way of others, and were carried out again.',
+    registers: this.#registers,
+  })
+  readonly #failures = new Counter({
+    name: 'dossier_task_failures',
+    help: 'Background tasks that failed and are tried again.',
+    labelNames: ['task'],
+    registers: this.#registers,
+  })
+  readonly #threads = new Gauge({
+    name: 'dossier_serving_threads',
+    help: 'Threads that answer requests.',
+    registers: [this.#process],
+  })
+  readonly #threadDeaths = new Counter({
+    name: 'dossier_thread_deaths',
+    help: 'Serving threads that died and were replaced.',
+    registers: this.#registers,
+  })
+  readonly #dropped = new Counter({
+    name: 'dossier_dropped_requests',
+    help: 'Requests whose clients left before they were answered.',
+    registers: this.#registers,
+  })
 
   /** A thread beside the main one does not collect what concerns the process. */
   constructor(isMain = true) {
-    const registers = [this.#registry]
     if (isMain) collectDefaultMetrics({ register: this.#process })
-    this.#requests = new Histogram({
-      name: 'dossier_request_seconds',
-      help: 'Requests by route, method and status, with the time they took.',
-      labelNames: ['method', 'route', 'status'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-      registers,
-    })
-    this.#waits = new Histogram({
-      name: 'dossier_waited_seconds',
-      help: 'Requests that had to wait until they were taken up, with the time.',
-      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-      registers,
-    })
-    this.#groups = new Histogram({
-      name: 'dossier_commit_writes',
-      help: 'Writes that shared one commit.',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
-      registers,
-    })
-    this.#commits = new Histogram({
-      name: 'dossier_commit_seconds',
-      help: 'Time of a commit, until it is on disk.',
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5],
-      registers,
-    })
-    this.#sessions = new Gauge({ name: 'dossier_sessions', help: 'Sessions that have not ended.', registers })
-    this.#records = new Gauge({ name: 'dossier_records', help: 'Records per model.', labelNames: ['model'], registers })
-    this.#shed = new Counter({
-      name: 'dossier_shed_requests',
-      help: 'Requests refused because of overload.',
-      registers,
-    })
-    this.#changes = new Gauge({
-      name: 'dossier_changes',
-      help: 'Changes of records since the history began: the number of the last one.',
-      registers,
-    })
-    this.#streams = new Gauge({ name: 'dossier_streams', help: 'Streams of changes that are open.', registers })
-    this.#pruned = new Counter({
-      name: 'dossier_pruned_changes',
-      help: 'Changes that were dropped because of their age.',
-      registers,
-    })
-    this.#database = new Gauge({ name: 'dossier_database_bytes', help: 'Size of the database.', registers })
-    this.#log = new Gauge({ name: 'dossier_wal_bytes', help: 'Size of the write-ahead log.', registers })
-    this.#connections = new Gauge({
-      name: 'dossier_database_connections',
-      help: 'Connections to PostgreSQL.',
-      registers,
-    })
-    this.#retries = new Gauge({
-      name: 'dossier_database_retries',
-      help: 'Writes that were in the way of others, and were carried out again.',
-      registers,
-    })
-    this.#failures = new Counter({
-      name: 'dossier_task_failures',
-      help: 'Background tasks that failed and are tried again.',
-      labelNames: ['task'],
-      registers,
-    })
-    this.#threads = new Gauge({
-      name: 'dossier_serving_threads',
-      help: 'Threads that answer requests.',
-      registers: [this.#process],
-    })
-    this.#threadDeaths = new Counter({
-      name: 'dossier_thread_deaths',
-      help: 'Serving threads that died and were replaced.',
-      registers,
-    })
-    this.#dropped = new Counter({
-      name: 'dossier_dropped_requests',
-      help: 'Requests whose clients left before they were answered.',
-      registers,
-    })
   }
 
   /** Counts a serving thread that has died. */
