@@ -2,7 +2,15 @@ import { rowBytes } from '../size.ts'
 import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, isTableLocked, toFault } from './faults.ts'
+import {
+  isConnectionLost,
+  isLockTimeout,
+  isRejectedByServer,
+  isRetryable,
+  isTableLocked,
+  SQLSTATE,
+  toFault,
+} from './faults.ts'
 import { Pipeline } from './pipeline.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
@@ -203,12 +211,12 @@ export class WriteConnection {
   }
 
   /**
-   * Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit (0A000), or if
+   * Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit, or if
    * it may still be in the transaction.
    */
   async #rollBack(connection: Connection, error: unknown): Promise<unknown> {
     await connection.run(ROLLBACK).catch(() => connection.destroy())
-    if ((error as { code?: string }).code === '0A000') this.#shared.renew()
+    if ((error as { code?: string }).code === SQLSTATE.feature_not_supported) this.#shared.renew()
     return error
   }
 
