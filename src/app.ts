@@ -9,6 +9,7 @@ import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
 import { ChangeStreams } from './journal/change-streams.ts'
 import { byName, type Model, type Models } from './model/model.ts'
+import type { ModelsStatus } from './models-status.ts'
 import { UserLimits } from './records/user-limits.ts'
 import type { Storage } from './storage/storage.ts'
 import { Damage } from './upkeep/damage.ts'
@@ -38,16 +39,6 @@ declare module 'fastify' {
 }
 
 type HoldForNextApp = (request: IncomingMessage) => boolean
-
-/** Whether the served models match the models folder. */
-export interface ModelsStatus {
-  current: boolean
-  /** when they began to differ */
-  since?: string
-  why?: string[]
-  /** another node has published later models than those of the folder here */
-  behind?: boolean
-}
 
 /** Everything that an app is built from. The app owns none of these parts; `Service` does. */
 export interface AppParts {

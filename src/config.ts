@@ -5,6 +5,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
 import { didYouMean } from './lib/nearest.ts'
 
+export const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/
+
 const count = (value: number, description: string, maximum = 1_000_000) =>
   Type.Integer({ default: value, minimum: 1, maximum, description })
 
@@ -22,7 +24,7 @@ export const Settings = Type.Object({
   ),
   ADMIN_USERNAME: Type.String({
     default: 'admin',
-    pattern: '^[A-Za-z0-9._@-]{1,64}$',
+    pattern: USERNAME.source,
     description: 'name of the first user, made only while there are no users',
   }),
   ADMIN_PASSWORD: Type.Optional(

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { ModelsStatus } from './app.ts'
 import { explainIgnored, ignoredFiles, ModelFilesError } from './model/load.ts'
 import { type Model, tableName } from './model/model.ts'
 import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
@@ -8,6 +7,16 @@ import { tableShape } from './tables/ddl.ts'
 /** How often a refused change is tried again: every 5 s, or 3 times as long as the last try took, if that is more. */
 const RETRY_MS = 5000
 const RETRY_FACTOR = 3
+
+/** Whether the served models match the models folder. */
+export interface ModelsStatus {
+  current: boolean
+  /** when they began to differ */
+  since?: string
+  why?: string[]
+  /** another node has published later models than those of the folder here */
+  behind?: boolean
+}
 
 /** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
 export class ModelsStatusTracker {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import { loadModels } from '../filters/load-models.ts'
-import { type RoleRights, withRights } from '../filters/rights.ts'
+import { BY_RULE, type RoleRights, withRights } from '../filters/rights.ts'
 import { EVERYBODY } from '../model/access.ts'
 import type { ModelFileFault } from '../model/file.ts'
 import { explainIgnored, ignoredFiles, ModelFilesError } from '../model/load.ts'
@@ -101,7 +101,7 @@ function forPeople({ faults, models, unserved, passedOver: ignored }: Answer, { 
 const hasRules = (rights: RoleRights[]) =>
   rights.some(
     ({ rows, hidden, locked }) =>
-      hidden.length + locked.length > 0 || Object.values(rows).some((text) => text.includes('those')),
+      hidden.length + locked.length > 0 || Object.values(rows).some((text) => text.includes(BY_RULE)),
   )
 
 function describeRights({ role, rows, hidden, locked }: RoleRights): string {

@@ -54,9 +54,12 @@ function fieldRights({ name, fields }: Model, models: Models): Pick<RoleRights, 
   return { hidden: names(open.filter((field) => !isShown(field))), locked: names(open.filter(isLocked)) }
 }
 
+/** Begins the words for records that a rule of rows allows. */
+export const BY_RULE = 'those where '
+
 function describeRules(rules: AccessRule[], operation: Operation, context: { model: Model; models: Models }): string {
   const each = rules.map((rule) => {
-    if (isRowRule(rule)) return `those where ${describeFilter(ruleTemplate(rule, context) as Filter)}`
+    if (isRowRule(rule)) return `${BY_RULE}${describeFilter(ruleTemplate(rule, context) as Filter)}`
     return rule.own && operation !== 'create' ? 'own ones' : 'all'
   })
   return each.includes('all') ? 'all' : [...new Set(each)].join(', or ')

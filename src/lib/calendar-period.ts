@@ -1,15 +1,12 @@
-import { DAY_MS } from './dates.ts'
+import { DAY_MS, QUARTER_MS, REGULAR_SINCE } from './dates.ts'
 
 export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const
 export type Period = (typeof PERIODS)[number]
 
-/** Since then, clocks of all zones are changed at full quarters of an hour only, and a day begins once in 24 hours. */
-const SINCE = '1973'
 const QUARTERS = 96
 /** Zones, and days of each, that are remembered. */
 const MAX_ZONES = 20
 const MAX_DAYS = 20_000
-const QUARTER_MS = 900_000
 
 /** Returns a function that finds the period of a stored date, or of a stored date-time in a zone. */
 export function createPeriodFinder() {
@@ -86,7 +83,7 @@ function localDays(zone: string): (moment: string) => string {
   }
   return (moment) => {
     const time = Date.parse(moment)
-    if (moment < SINCE) return dayAt(time)
+    if (moment < REGULAR_SINCE) return dayAt(time)
     const utc = moment.slice(0, DATE_LENGTH)
     const start = Date.parse(utc)
     const day = days.get(utc) ?? divide(start)

@@ -51,6 +51,10 @@ interface Level {
 const QUOTE = 34
 const COMMA = 44
 const MINUS = 45
+const PLUS = 43
+const POINT = 46
+const SMALL_E = 101
+const LARGE_E = 69
 const NINE = 57
 const ZERO = 48
 const COLON = 58
@@ -97,9 +101,11 @@ function scan(json: string, { number, key, open, close }: Listener): void {
   }
 }
 
+const isExponent = (code: number) => code === SMALL_E || code === LARGE_E
+
 /** Digits, the decimal point, signs, and the letter of an exponent. */
 const isInNumber = (code: number) =>
-  (code >= ZERO && code <= NINE) || code === 46 || code === MINUS || code === 43 || code === 101 || code === 69
+  (code >= ZERO && code <= NINE) || code === POINT || code === MINUS || code === PLUS || isExponent(code)
 
 /**
  * Whether a number certainly survives parsing: it has up to 15 significant digits, is at least 1e-307 and not too
@@ -115,8 +121,8 @@ function isSurelyExact(json: string, start: number, end: number): boolean {
   let sign = 1
   for (let at = start; at < end; at++) {
     const code = json.charCodeAt(at)
-    if (code === 46) isFraction = true
-    else if (code === 101 || code === 69) exponent = 0
+    if (code === POINT) isFraction = true
+    else if (isExponent(code)) exponent = 0
     else if (code === MINUS && exponent === 0) sign = -1
     else if (code < ZERO || code > NINE) continue
     else if (exponent >= 0) exponent = Math.min(1000, exponent * 10 + code - ZERO)

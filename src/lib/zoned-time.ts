@@ -1,10 +1,8 @@
-import { DAY_MS } from './dates.ts'
+import { DAY_MS, QUARTER_MS, REGULAR_SINCE } from './dates.ts'
 
 /** Clock times of a time zone. */
 
-/** Since then, clocks of all zones are changed at full quarters of an hour only. */
-const SINCE = Date.UTC(1973, 0)
-const QUARTER_MS = 900_000
+const SINCE = Date.parse(REGULAR_SINCE)
 /** Quarters of an hour that are cached: formatting a date is the slowest part. */
 const MAX_QUARTERS = 20_000
 

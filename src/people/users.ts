@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { USERNAME } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
 import { toIso } from '../lib/dates.ts'
@@ -36,8 +37,7 @@ const USERS = 'dossier_users'
 const NO_PASSWORD = ''
 const HAS_PASSWORD = sql<number>`password <> ${sql.lit(NO_PASSWORD)}`.as('hasPassword')
 const ACCOUNT = ['username', 'roles', 'attributes', 'enabled', 'createdOn', 'lastLogin', HAS_PASSWORD] as const
-const USERNAME = '^[A-Za-z0-9._@-]{1,64}$'
-const ROLE = '^[A-Za-z0-9._-]{1,64}$'
+const ROLE = /^[A-Za-z0-9._-]{1,64}$/
 const MIN_PASSWORD = 10
 /** Hashing time grows with the length, and nobody types more. */
 const MAX_PASSWORD = 1024
@@ -285,13 +285,13 @@ export const noSuchUserFailure = (username: string) =>
 /** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
 function validateUser({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {
   const errors: Record<string, string> = {}
-  if (!new RegExp(USERNAME).test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'
+  if (!USERNAME.test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'
   if (password !== undefined) {
     if (password.length < MIN_PASSWORD || password.length > MAX_PASSWORD)
       errors.password = `must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`
     else if (password.toLowerCase() === username.toLowerCase()) errors.password = 'must not be the username'
   }
-  const odd = roles.filter((role) => !new RegExp(ROLE).test(role))
+  const odd = roles.filter((role) => !ROLE.test(role))
   if (odd.length > 0) errors.roles = `must be 1 to 64 letters, digits, ".", "_" or "-" each: ${odd.join(', ')}`
   const fault = attributesFault(attributes)
   if (fault !== undefined) errors.attributes = fault

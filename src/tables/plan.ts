@@ -71,12 +71,12 @@ export function planTable(
   const columns = applyRenames(table.columns, renames)
   const additions = model.fields.filter((field) => !findColumn(field, columns))
   const hasValues = (field: Field) => field.default !== undefined || (field.computed && dialect.storesComputed)
-  const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter(hasValues) : []
+  const isLarge = table.rows > MAX_ROWS_TO_FILL
+  const fills = isLarge ? additions.filter(hasValues) : []
   const keys = planOrderColumns(model, table.columns, renames, dialect)
-  const sorted = table.rows > MAX_ROWS_TO_FILL ? keys.toFill : []
+  const sorted = isLarge ? keys.toFill : []
   const links = planLinks(model, table.links, columns, renames, takeovers)
   const linked = links.create.filter((field) => findColumn(field, columns))
-  const isLarge = table.rows > MAX_ROWS_TO_FILL
   const rebuild = planRebuild(model, table, columns, { takeovers, fills, sorted, linked, isLarge, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))

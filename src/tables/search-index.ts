@@ -120,7 +120,7 @@ export async function fillSearchIndex(db: Database, input: IndexInput): Promise<
   const start = performance.now()
   const { table, definition } = input
   const dialect = db.dialect.tables
-  const state = (await readState(db, table)) as IndexState | undefined
+  const state = await readState(db, table)
   if (state?.definition !== definition || hasTooManyOldEntries(state)) return begin(db, input)
   let hasMore = true
   while (hasMore && performance.now() - start < input.ms)

@@ -20,6 +20,7 @@ import {
   staleDraftFault,
 } from './draft.ts'
 import { addLinkKeys, migrateForeignKeys, rebuildInPlace } from './in-place.ts'
+import { keepLastNumber } from './last-number.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
 /**
@@ -127,20 +128,17 @@ export const explainBound = (error: unknown, { name }: Model, what: string): unk
 /** Replaces the table by its draft, and lets the foreign keys of other tables refer to it. */
 async function swapIn(db: Database, { model }: Draft, dialect: ConcurrentCopyDialect): Promise<void> {
   const name = tableName(model)
-  const { lastNumber, setLastNumber } = db.dialect.tables
   const referring = await dialect.readReferring(db, name)
-  const { rows } = await execute(db, lastNumber(name, 'id'))
-  for (const { drop } of referring) await execute(db, drop)
-  await execute(db, `DROP TABLE ${quote(name)}`)
-  for (const text of dialect.renameTable(draftName(model), name)) await execute(db, text)
+  await keepLastNumber(db, name, async () => {
+    for (const { drop } of referring) await execute(db, drop)
+    await execute(db, `DROP TABLE ${quote(name)}`)
+    for (const text of dialect.renameTable(draftName(model), name)) await execute(db, text)
+  })
   const { indexes } = (await db.dialect.tables.readTable(db, name)) as { indexes: { name: string }[] }
   for (const index of modelIndexes(model, db.dialect.tables)) {
     const alternate = withAlternateName(index).name
     if (indexes.some((one) => one.name === alternate)) await execute(db, dialect.renameIndex(alternate, index.name))
   }
-  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
-  const { last } = rows[0] as { last: number }
-  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
   // The ids are the same, so the values need no check.
   for (const { add } of referring) await execute(db, add)
 }

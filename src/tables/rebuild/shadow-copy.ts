@@ -18,6 +18,7 @@ import {
   requireNobodyCopies,
   staleDraftFault,
 } from './draft.ts'
+import { keepLastNumber } from './last-number.ts'
 import { createAgain, dropOperatorObjects } from './made-by-hand.ts'
 import { restoreParentNames } from './parent-names.ts'
 import type { Rebuilder } from './rebuilder.ts'
@@ -107,13 +108,10 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
  */
 async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
   const name = tableName(model)
-  const { lastNumber, setLastNumber } = db.dialect.tables
-  const { rows } = await execute(db, lastNumber(name, 'id'))
-  await execute(db, `DROP TABLE ${quote(name)}`)
-  await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
-  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
-  const { last } = rows[0] as { last: number }
-  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
+  await keepLastNumber(db, name, async () => {
+    await execute(db, `DROP TABLE ${quote(name)}`)
+    await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
+  })
   // Indexes that an operator created were dropped with the old table.
   for (const index of table.indexes)
     if (!index.name.startsWith(`${name}__`)) await createAgain(db, { type: 'index', ...index })
