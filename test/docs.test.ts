@@ -7,7 +7,9 @@ import { Settings } from '../src/config.ts'
 import { CODES } from '../src/errors.ts'
 import metaSchema from '../src/model/model.schema.json' with { type: 'json' }
 import { Metrics } from '../src/upkeep/metrics.ts'
-import { type Client, emptyFolder, PASSWORD, runTool, startApp } from './helper.ts'
+import { type Client, PASSWORD } from './client.ts'
+import { runTool } from './commands.ts'
+import { emptyFolder, startApp } from './helper.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8')
@@ -195,7 +197,7 @@ t.test('what the READMEs give to paste passes types, lint and its own test', asy
       symlinkSync(join(ROOT, name), join(folder, name))
   for (const name of ['plugins', 'models']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   mkdirSync(join(folder, 'test', 'plugins'), { recursive: true })
-  for (const name of ['helper.ts', 'check-answers.ts', 'engine.ts'])
+  for (const name of ['helper.ts', 'client.ts', 'check-answers.ts', 'engine.ts'])
     cpSync(join(ROOT, 'test', name), join(folder, 'test', name))
   writeFileSync(join(folder, 'plugins', 'hello.ts'), hello as string)
   writeFileSync(join(folder, 'test', 'plugins', 'hello.test.ts'), test as string)

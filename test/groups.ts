@@ -108,7 +108,7 @@ export const UNITS = [
   'logging',
   'import-rules',
   'test-errors',
-  'upkeep-failures',
+  'upkeep/task-failures',
   'http/front',
   'http/turns',
   'lib/fold',

@@ -1,17 +1,13 @@
 import './check-answers.ts'
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
 import { Signer } from '@fastify/cookie'
 import Sqlite from 'better-sqlite3'
 import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
-import { type Command, type CommandContext, runCommand } from '../src/cli/command.ts'
 import { type Config, loadConfig } from '../src/config.ts'
 import { createLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
@@ -23,9 +19,8 @@ import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { migrate } from '../src/tables/migrate.ts'
 import type { TablePlan } from '../src/tables/plan.ts'
+import { Client, login, PASSWORD } from './client.ts'
 import { isPostgres, postgresDatabase } from './engine.ts'
-
-export const PASSWORD = 'correct-horse-battery'
 
 /** The contact of the `models` folder, with some rules to violate. */
 export const CONTACT = {
@@ -257,135 +252,6 @@ async function sessionOf({ config, storage }: Service, url: string, username: st
   return client
 }
 
-export async function login(url: string, username = 'admin', password = PASSWORD): Promise<Client> {
-  const client = new Client(url)
-  const { status } = await client.send('POST', '/callback', { username, password })
-  if (status !== 200) throw new Error(`${username} cannot log in: ${status}`)
-  return client
-}
-
-export interface Answer {
-  status: number
-  headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into an answer without describing it first
-  body: any
-  text: string
-}
-
-/** A record of an answer. */
-export type Row = Answer['body']
-
-/** The body of an answer that must be a success. */
-export async function ok(answer: Promise<Answer>): Promise<Answer['body']> {
-  const { status, body } = await answer
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
-
-const AGENT = new Agent({ keepAlive: true })
-
-/**
- * Sends one request by node:http: `fetch` takes several times as long, and most of what tests do is to send requests.
- */
-function exchange(
-  url: URL,
-  method: string,
-  headers: Record<string, string>,
-  body: string | undefined,
-): Promise<Omit<Answer, 'body'>> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: AGENT }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('error', reject)
-      response.on('end', () => resolve({ status: response.statusCode as number, headers: headersOf(response), text }))
-    })
-    sent.on('error', reject)
-    // Node does not say by itself how long the body of a DELETE is.
-    if (body !== undefined) sent.setHeader('content-length', Buffer.byteLength(body))
-    sent.end(body)
-  })
-}
-
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
-  const headers = new Headers()
-  for (let nth = 0; nth < rawHeaders.length; nth += 2)
-    headers.append(rawHeaders[nth] as string, rawHeaders[nth + 1] as string)
-  return headers
-}
-
-/** An HTTP client that keeps one cookie. */
-export class Client {
-  readonly url: string
-  cookie: string | undefined
-
-  constructor(url: string) {
-    this.url = url
-  }
-
-  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const content = typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = await exchange(
-      new URL(this.url + path),
-      method,
-      {
-        accept: 'application/json',
-        ...(content !== undefined && { 'content-type': 'application/json' }),
-        ...(this.cookie && { cookie: this.cookie }),
-        ...headers,
-      },
-      content,
-    )
-    for (const cookie of answer.headers.getSetCookie()) this.cookie = cookie.split(';')[0] as string
-    return { ...answer, body: answer.text === '' ? undefined : JSON.parse(answer.text) }
-  }
-
-  get = (path: string) => this.send('GET', path)
-  put = (path: string, data: unknown) => this.send('PUT', path, { data })
-  post = (path: string, data: unknown) => this.send('POST', path, { data })
-  delete = (path: string) => this.send('DELETE', path)
-}
-
-/** A request, the expected response, and texts that the response must not contain. */
-export interface Scenario {
-  name: string
-  method?: string
-  path: string
-  body?: unknown
-  headers?: Record<string, string>
-  status: number
-  code?: string
-  /** texts that the response must contain */
-  has?: string[]
-  hasNot?: string[]
-}
-
-/** Texts that no response may contain. */
-const NEVER = ['SQLITE', 'sqlite', 'node_modules', '.ts:', 'at async', 'argon2', PASSWORD]
-
-export async function playScenarios(t: Test, client: Client, scenarios: Scenario[]): Promise<void> {
-  for (const { name, method = 'GET', path, body, headers, status, code, has = [], hasNot = [] } of scenarios) {
-    const answer = await client.send(method, path, body, headers)
-    t.equal(answer.status, status, `${name}: HTTP status (${answer.text.slice(0, 300)})`)
-    if (method !== 'HEAD') t.equal(answer.body?.code, code, `${name}: code`)
-    if (code)
-      t.match(answer.body, { status: Number, message: /\S/, requestId: /^[0-9a-f-]{36}$/ }, `${name}: failure shape`)
-    t.strictSame(
-      has.filter((part) => !answer.text.includes(part)),
-      [],
-      `${name}: has all it should (${answer.text})`,
-    )
-    t.strictSame(
-      [...hasNot, ...NEVER].filter((part) => answer.text.includes(part)),
-      [],
-      `${name}: has nothing it should not`,
-    )
-  }
-}
-
 /** Parses a model that the test knows to be valid. */
 export function modelOf(name: string, raw: unknown): Model {
   const model = parseModel({ file: `${name}.json`, name, hash: 'test', raw })
@@ -397,61 +263,6 @@ export function modelOf(name: string, raw: unknown): Model {
 export function logSink() {
   const lines: string[] = []
   return { lines, stream: { write: (line: string) => void lines.push(line) } }
-}
-
-/** Returns a function that runs a command for operators in this process, as its script would. */
-export function commandRunner(help: string, command: Command, env: Record<string, string>) {
-  return async (words: string, input = '', terminal = false) => {
-    let [out, err] = ['', '']
-    const world: CommandContext = {
-      args: words.split(' ').filter((word) => word !== ''),
-      env,
-      stdin: Readable.from([input]),
-      stdout: Object.assign(
-        new Writable({
-          write: (chunk, _encoding, done) => {
-            out += chunk
-            done()
-          },
-        }),
-        { isTTY: terminal },
-      ),
-      stderr: new Writable({
-        write: (chunk, _encoding, done) => {
-          err += chunk
-          done()
-        },
-      }),
-    }
-    await runCommand(help, command, world)
-    return { code: Number(world.exitCode ?? 0), out, err }
-  }
-}
-
-/** The API document of some models has more than the megabyte that is Node's limit. */
-const MAX_OUTPUT = 16_777_216
-
-/** Runs a script of src/cli in a child process. */
-export function runScript(script: string, words: string[], env: Record<string, string>, input = '') {
-  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    const file = join(import.meta.dirname, '../src/cli', script)
-    const child = execFile(
-      process.execPath,
-      [file, ...words],
-      { env: { ...process.env, ...env }, maxBuffer: MAX_OUTPUT },
-      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
-    )
-    child.stdin?.end(input)
-  })
-}
-
-/** Runs a tool that the test runner's NODE_OPTIONS would break; returns its exit code and output. */
-export function runTool(words: string[], cwd?: string): Promise<{ code: number; said: string }> {
-  return new Promise((resolve) => {
-    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, ...words], { cwd }, (error, out, err) =>
-      resolve({ code: Number(error?.code ?? 0), said: out + err }),
-    )
-  })
 }
 
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4))

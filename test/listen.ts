@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from './helper.ts'
+import type { Client } from './client.ts'
 
 export interface Event {
   id: string

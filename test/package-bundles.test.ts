@@ -13,7 +13,8 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { bundlePackages, findBundles } from '../src/package-bundles.js'
-import { emptyFolder, runTool } from './helper.ts'
+import { runTool } from './commands.ts'
+import { emptyFolder } from './helper.ts'
 
 const installed = (path: string) => import(String(pathToFileURL(join(import.meta.dirname, '../node_modules', path))))
 

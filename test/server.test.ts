@@ -5,7 +5,8 @@ import { request } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { login, makeFolder, PASSWORD, startApp, writeModel } from './helper.ts'
+import { login, PASSWORD } from './client.ts'
+import { makeFolder, startApp, writeModel } from './helper.ts'
 
 const SERVER = join(import.meta.dirname, '../src/start.js')
 

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { StorageFault } from '../src/storage/storage.ts'
+import type { Client } from './client.ts'
 import { isPostgres, sqliteOnly } from './engine.ts'
-import { type Client, CONTACT, logSink, makeFolder, type Running, startApp, writeModel } from './helper.ts'
+import { CONTACT, logSink, makeFolder, type Running, startApp, writeModel } from './helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 const WATCHING = { WATCH_MODELS: 'true' }

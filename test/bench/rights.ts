@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client, PASSWORD } from '../helper.ts'
+import { Client, PASSWORD } from '../client.ts'
 import { say, table } from './report.ts'
 import { startDossier, stop } from './servers.ts'
 import { timeOf } from './sizes.ts'

@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3'
 import project from '../../package.json' with { type: 'json' }
 import { orderKey } from '../../src/lib/order-key.ts'
 import { orderColumn } from '../../src/tables/order-columns.ts'
-import { PASSWORD } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
 import { newTarget, type Target } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

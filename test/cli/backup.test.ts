@@ -23,19 +23,9 @@ import { createLogger } from '../../src/logging.ts'
 import { restoreDatabase } from '../../src/storage/open.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
-import {
-  CONTACT,
-  commandRunner,
-  configOf,
-  emptyFolder,
-  logSink,
-  makeFolder,
-  PASSWORD,
-  type Running,
-  runScript,
-  startApp,
-  testStorage,
-} from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { commandRunner, runScript } from '../commands.ts'
+import { CONTACT, configOf, emptyFolder, logSink, makeFolder, type Running, startApp, testStorage } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 

@@ -5,7 +5,9 @@ import t from 'tap'
 import { HELP as EXPORT_HELP, exportCommand } from '../../src/cli/export.ts'
 import { HELP as IMPORT_HELP, importCommand } from '../../src/cli/import.ts'
 import { createProgress } from '../../src/cli/progress.ts'
-import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, startApp, writeModel } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { commandRunner, runScript } from '../commands.ts'
+import { emptyFolder, makeFolder, startApp, writeModel } from '../helper.ts'
 
 const ITEM = {
   type: 'object',

@@ -5,7 +5,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { demoCommand, HELP } from '../../src/cli/demo.ts'
-import { commandRunner, emptyFolder, login } from '../helper.ts'
+import { login } from '../client.ts'
+import { commandRunner } from '../commands.ts'
+import { emptyFolder } from '../helper.ts'
 
 const COMMAND = join(import.meta.dirname, '../../src/cli/demo.ts')
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { HELP, modelsCheck } from '../../src/cli/models-check.ts'
-import { CONTACT, commandRunner, makeFolder, runScript, startApp, writeModel } from '../helper.ts'
+import { commandRunner, runScript } from '../commands.ts'
+import { CONTACT, makeFolder, startApp, writeModel } from '../helper.ts'
 
 t.test('what would happen, before anything does', async (t) => {
   const folder = makeFolder(t)

@@ -4,7 +4,9 @@ import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import { askPassword } from '../../src/cli/ask-password.ts'
 import { HELP, userCommand } from '../../src/cli/user.ts'
-import { commandRunner, emptyFolder, PASSWORD, type Running, runScript, startApp } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { commandRunner, runScript } from '../commands.ts'
+import { emptyFolder, type Running, startApp } from '../helper.ts'
 
 let shared: Promise<Running> | undefined
 

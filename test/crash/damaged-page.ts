@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Answer, Client, login } from '../helper.ts'
+import { type Answer, Client, login } from '../client.ts'
 import { damage } from '../storage/damage.ts'
 import { exitOf, kill, makeCrashFolder, startService } from './harness.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, login } from '../helper.ts'
+import { Client, login } from '../client.ts'
 import { startPostgres } from '../postgres-server.ts'
 import { exitOf, kill, makeCrashFolder, type Running, startService, until } from './harness.ts'
 import { openProxy } from './proxy.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, login } from '../helper.ts'
+import { type Client, login } from '../client.ts'
 import { exitOf, kill, type Running, startService } from './harness.ts'
 
 /** Clients disconnect before the response, and retry with the same key: each request must be executed once. */

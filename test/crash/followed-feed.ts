@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { login } from '../helper.ts'
+import { login } from '../client.ts'
 import { kill, startService } from './harness.ts'
 
 /** Changes that a client has received, across all connections and restarts of the service. */

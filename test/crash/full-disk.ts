@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'no
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { type Answer, Client, login, PASSWORD } from '../helper.ts'
+import { type Answer, Client, login, PASSWORD } from '../client.ts'
 import { auditFollowed, follow } from './followed-feed.ts'
 import { audit, exitOf, kill, type Ledger, makeCrashFolder, newLedger, startService, until } from './harness.ts'
 import { onSmallDisk } from './small-disk.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { orderKey } from '../../src/lib/order-key.ts'
-import { Client, PASSWORD } from '../helper.ts'
+import { Client, PASSWORD } from '../client.ts'
 import { auditFollowed, type Followed, follow, newFollowed } from './followed-feed.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

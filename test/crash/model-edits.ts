@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { fold } from '../../src/lib/fold.ts'
-import type { Client } from '../helper.ts'
+import type { Client } from '../client.ts'
 
 /**
  * Random edits of one model file, and their expected effect on the data, from an oracle that knows nothing of tables.

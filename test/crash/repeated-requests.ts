@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { type Answer, Client, login } from '../helper.ts'
+import { type Answer, Client, login } from '../client.ts'
 import { kill, type Running, startService } from './harness.ts'
 
 const PARTS = '/ws/rest/crash.Part'

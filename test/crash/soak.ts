@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, PASSWORD } from '../helper.ts'
+import { Client, PASSWORD } from '../client.ts'
 import { kill, makeCrashFolder, startService } from './harness.ts'
 
 /** `npm run soak [-- MINUTES]`: constant load; memory may not grow by more than 25 % after the first third. */

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { scrub } from '../../src/upkeep/scrub.ts'
-import { PASSWORD, startApp, writeModel } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const thing = (properties: object) => ({ type: 'object', properties: { name: text, ...properties } })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
-import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
+import { type Client, PASSWORD } from '../client.ts'
+import { startApp, writeModel } from '../helper.ts'
 
 /**
  * Random things happen to records, beside an oracle that remembers every state; then the history must tell the same.

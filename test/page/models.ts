@@ -1,4 +1,4 @@
-import type { Client } from '../helper.ts'
+import type { Client } from '../client.ts'
 
 /** Models that have something of everything, for tests with a browser. */
 

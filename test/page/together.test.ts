@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startBrowser } from '../browser.ts'
-import { type Client, startApp, writeModel } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { startApp, writeModel } from '../helper.ts'
 import { MODELS, PERSON } from './models.ts'
 import { logIn, until, visit, visitAs } from './visitor.ts'
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { PASSWORD, type Running } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import type { Running } from '../helper.ts'
 
 /** A page in a browser, and the problems it reported. */
 export interface Visitor {

@@ -4,7 +4,8 @@ import { checkPassword, generatePassword, hashPassword } from '../../src/people/
 import { TRUSTED_SOURCE } from '../../src/people/password-queue.ts'
 import { SessionStore } from '../../src/people/sessions.ts'
 import { authenticate, type VerifiedLogin } from '../../src/people/users.ts'
-import { configOf, emptyFolder, PASSWORD, testStorage } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { configOf, emptyFolder, testStorage } from '../helper.ts'
 
 t.test('the first admin', async (t) => {
   const storage = await testStorage(t)

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { OPERATIONS, scopeFor } from '../../src/model/access.ts'
 import { modelIndexes } from '../../src/tables/ddl.ts'
+import type { Client } from '../client.ts'
 import { sqliteOnly } from '../engine.ts'
-import { type Client, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
+import { migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
 const own = { role: 'sales', where: 'own' }
 const DEAL = {

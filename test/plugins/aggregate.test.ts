@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { decimalAverage } from '../../src/lib/decimal-sum.ts'
-import { type Client, ok, PASSWORD, type Row, startApp } from '../helper.ts'
+import { type Client, ok, PASSWORD, type Row } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { PASSWORD } from '../client.ts'
 import { sqliteOnly } from '../engine.ts'
-import { logSink, PASSWORD, startApp } from '../helper.ts'
+import { logSink, startApp } from '../helper.ts'
 
 t.test('the audit log of logins and of changes to people', async (t) => {
   const { lines, stream } = logSink()

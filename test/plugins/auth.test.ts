@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Client, PASSWORD, playScenarios } from '../client.ts'
 import { sqliteOnly } from '../engine.ts'
-import { Client, PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { startApp } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 const credentials = { username: 'admin', password: PASSWORD }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { PASSWORD, startApp } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const PATH = '/ws/rest/shop.Order'
 const MODELS = {

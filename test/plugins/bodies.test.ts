@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { BodyLimits } from '../../src/http/body-limits.ts'
-import { type Client, startApp } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
 const NOTES = '/ws/rest/a.Note'

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { type Client, PASSWORD } from '../client.ts'
 import { atShell } from '../engine.ts'
-import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
+import { startApp, writeModel } from '../helper.ts'
 import { listen } from '../listen.ts'
 
 const THING = { type: 'object', properties: { text: { type: 'string' }, secret: { type: 'string', writeOnly: true } } }

@@ -9,9 +9,11 @@ import { Dossier } from '../../src/client/dossier.ts'
 import { Conflict, DossierError } from '../../src/client/errors.ts'
 import type { DossierEvent, DossierModel, Stored } from '../../src/client/types.ts'
 import { toType } from '../../src/openapi/typescript.ts'
+import { PASSWORD } from '../client.ts'
 import { MODELS } from '../clients/models.ts'
+import { commandRunner, runScript, runTool } from '../commands.ts'
 import { documentOnly } from '../engine.ts'
-import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, runTool, startApp } from '../helper.ts'
+import { emptyFolder, makeFolder, startApp } from '../helper.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

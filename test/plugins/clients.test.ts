@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import { login, PASSWORD } from '../client.ts'
 import { MODELS } from '../clients/models.ts'
+import { runTool } from '../commands.ts'
 import { documentOnly } from '../engine.ts'
-import { emptyFolder, login, PASSWORD, runTool, startApp } from '../helper.ts'
+import { emptyFolder, startApp } from '../helper.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PROGRAMS = ['openapi-fetch', 'hey-api', 'orval']

@@ -2,7 +2,8 @@ import { get } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { acceptsGzip } from '../../src/requests/accept-encoding.ts'
-import { type Client, startApp } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const NOTES = '/ws/rest/a.Note'
 const MODELS = { 'a.Note.json': { type: 'object', properties: { text: { type: 'string' } }, list: ['text'] } }

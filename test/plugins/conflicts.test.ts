@@ -1,5 +1,6 @@
 import t from 'tap'
-import { type Answer, type Client, startApp } from '../helper.ts'
+import type { Answer, Client } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const FIELDS = Array.from({ length: 100 }, (_, index) => `f${index}`)
 const WIDE = {

@@ -3,8 +3,9 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
+import { Client } from '../client.ts'
 import { sqliteOnly } from '../engine.ts'
-import { Client, logSink, startApp } from '../helper.ts'
+import { logSink, startApp } from '../helper.ts'
 
 t.test('anything unexpected is logged in full, and the client sees nothing of it', sqliteOnly, async (t) => {
   const { lines, stream } = logSink()

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HttpCaller } from '../../src/records/caller.ts'
 import type { Chunk } from '../../src/storage/storage.ts'
-import { PASSWORD, playScenarios, type Running, startApp } from '../helper.ts'
+import { PASSWORD, playScenarios } from '../client.ts'
+import { type Running, startApp } from '../helper.ts'
 
 const ITEM = {
   type: 'object',

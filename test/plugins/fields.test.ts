@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { StorageFault } from '../../src/storage/storage.ts'
-import { type Client, startApp, writeModel } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { startApp, writeModel } from '../helper.ts'
 import { listen } from '../listen.ts'
 
 const HR = { read: ['hr'], write: ['hr'] }

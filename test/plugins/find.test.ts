@@ -3,8 +3,9 @@ import t from 'tap'
 import { fold } from '../../src/lib/fold.ts'
 import { Searches } from '../../src/storage/searches.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
+import { type Client, playScenarios } from '../client.ts'
 import { sqliteOnly } from '../engine.ts'
-import { type Client, CONTACT, logSink, playScenarios, startApp } from '../helper.ts'
+import { CONTACT, logSink, startApp } from '../helper.ts'
 
 const ITEM = {
   type: 'object',

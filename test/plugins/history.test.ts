@@ -1,6 +1,7 @@
 import t from 'tap'
+import { type Client, PASSWORD } from '../client.ts'
 import { atShell, isPostgres } from '../engine.ts'
-import { type Client, CONTACT, PASSWORD, startApp, THING } from '../helper.ts'
+import { CONTACT, startApp, THING } from '../helper.ts'
 
 const COMPANY = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
 const PERSON = {

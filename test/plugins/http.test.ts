@@ -3,7 +3,8 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { type Answer, type Client, ok, PASSWORD, startApp } from '../helper.ts'
+import { type Answer, type Client, ok, PASSWORD } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const PATH = '/ws/rest/shop.Item'
 const ITEM = {

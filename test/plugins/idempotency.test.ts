@@ -1,7 +1,8 @@
 import t from 'tap'
 import { IdempotentRequest, KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
 import { pruneKeys } from '../../src/upkeep/prune.ts'
-import { type Client, makeFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
+import { type Client, PASSWORD } from '../client.ts'
+import { makeFolder, startApp, writeModel } from '../helper.ts'
 
 const ITEM = {
   type: 'object',

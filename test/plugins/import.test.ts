@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { removeAbandonedImports } from '../../src/upkeep/abandoned-imports.ts'
-import { type Answer, Client, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
+import { type Answer, Client, PASSWORD } from '../client.ts'
+import { type Running, receivedBy, startApp } from '../helper.ts'
 
 const COMPANY = {
   type: 'object',

@@ -2,19 +2,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { linkFields, refuseDanglingLinks } from '../../src/tables/links.ts'
+import { type Answer, type Client, ok, PASSWORD, playScenarios, type Row } from '../client.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
-import {
-  type Answer,
-  type Client,
-  modelOf,
-  ok,
-  PASSWORD,
-  playScenarios,
-  type Row,
-  type Running,
-  startApp,
-  writeModel,
-} from '../helper.ts'
+import { modelOf, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }

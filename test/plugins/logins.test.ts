@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { hashPassword } from '../../src/people/password.ts'
 import { MAX_SESSIONS } from '../../src/people/sessions.ts'
-import { Client, PASSWORD, startApp } from '../helper.ts'
+import { Client, PASSWORD } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const knock = (client: Client, username: string, password: string) =>
   client.send('POST', '/callback', { username, password })

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { SessionStore } from '../../src/people/sessions.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
+import type { Answer } from '../client.ts'
 import { isPostgres } from '../engine.ts'
-import { type Answer, block, logSink, startApp } from '../helper.ts'
+import { block, logSink, startApp } from '../helper.ts'
 
 const TOKEN = 'a-token-for-prometheus'
 const CONTACTS = '/ws/rest/contacts.Contact'

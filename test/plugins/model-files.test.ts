@@ -10,7 +10,8 @@ import { formatJson } from '../../src/model-editing/json-text.ts'
 import { ModelFiles } from '../../src/model-editing/model-files.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
-import { emptyFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { emptyFolder, startApp, writeModel } from '../helper.ts'
 
 const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
 const IN_CODE = 'export default { type: "object", properties: { a: { type: "string" } } }'

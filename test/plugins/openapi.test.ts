@@ -13,18 +13,9 @@ import { fieldExample } from '../../src/openapi/examples.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import { MODELS } from '../clients/models.ts'
+import { commandRunner, runScript, runTool } from '../commands.ts'
 import { documentOnly } from '../engine.ts'
-import {
-  commandRunner,
-  configOf,
-  emptyFolder,
-  makeFolder,
-  modelOf,
-  runScript,
-  runTool,
-  startApp,
-  writeModel,
-} from '../helper.ts'
+import { configOf, emptyFolder, makeFolder, modelOf, startApp, writeModel } from '../helper.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

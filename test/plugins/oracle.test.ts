@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { fold } from '../../src/lib/fold.ts'
-import { type Client, PASSWORD, startApp } from '../helper.ts'
+import { type Client, PASSWORD } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 /**
  * Random searches by people who reach all or only their own records, against a naive evaluation of the same: every

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
-import { CONTACT, playScenarios, startApp, THING } from '../helper.ts'
+import { playScenarios } from '../client.ts'
+import { CONTACT, startApp, THING } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 const THINGS = '/ws/rest/test.Thing'

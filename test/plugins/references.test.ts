@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { type Client, playScenarios } from '../client.ts'
 import { isPostgres } from '../engine.ts'
-import { type Client, logSink, playScenarios, startApp, writeModel } from '../helper.ts'
+import { logSink, startApp, writeModel } from '../helper.ts'
 
 const model = (properties: object, more: object = {}) => ({
   type: 'object',

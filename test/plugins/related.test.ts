@@ -1,6 +1,7 @@
 import t from 'tap'
 import { StorageFault } from '../../src/storage/storage.ts'
-import { type Client, logSink, ok, PASSWORD, type Row, startApp } from '../helper.ts'
+import { type Client, ok, PASSWORD, type Row } from '../client.ts'
+import { logSink, startApp } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type Client, logSink, startApp } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { logSink, startApp } from '../helper.ts'
 
 const ITEM = { type: 'object', properties: { name: { type: 'string', unique: true } } }
 const ITEMS = '/ws/rest/a.Item'

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { type Client, startApp } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { startApp } from '../helper.ts'
 import { listen } from '../listen.ts'
 
 const regional = { fieldName: 'region', operator: 'in', value: '$user.regions' }

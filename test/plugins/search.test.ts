@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { type Client, PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { type Client, PASSWORD, playScenarios } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const PERSON = {
   type: 'object',

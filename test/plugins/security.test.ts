@@ -1,5 +1,6 @@
 import t from 'tap'
-import { PASSWORD, startApp } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { startApp } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 const credentials = { username: 'admin', password: PASSWORD }

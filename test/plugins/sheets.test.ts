@@ -4,7 +4,8 @@ import t from 'tap'
 import { readSheet } from '../../src/xlsx/read-sheet.ts'
 import { createWorkbook } from '../../src/xlsx/write-workbook.ts'
 import { ZipWriter } from '../../src/xlsx/zip-writer.ts'
-import { emptyFolder, PASSWORD, startApp } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { emptyFolder, startApp } from '../helper.ts'
 
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const COMPANY = {

@@ -3,7 +3,8 @@ import { connect } from 'node:net'
 import { sql } from 'kysely'
 import t from 'tap'
 import { type SearchResult, type Storage, StorageFault } from '../../src/storage/storage.ts'
-import { Client, type Running, startApp, writeModel } from '../helper.ts'
+import { Client } from '../client.ts'
+import { type Running, startApp, writeModel } from '../helper.ts'
 
 const NOTES = '/ws/rest/a.Note'
 const NOTE = {

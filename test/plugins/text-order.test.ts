@@ -4,8 +4,9 @@ import t, { type Test } from 'tap'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import { shapesWithOrderKeys } from '../../src/tables/shape.ts'
 import { maintainOrderKeys } from '../../src/upkeep/order-keys.ts'
+import { type Client, PASSWORD } from '../client.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
-import { type Client, logSink, modelOf, PASSWORD, type Running, startApp, writeModel } from '../helper.ts'
+import { logSink, modelOf, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const SORTED = ['apfel', 'Ärzte', 'Çelik', 'Öztürk', 'Strasse', 'Straße', 'Zebra', 'Ångström'].sort((a, b) =>

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Bearer, Tokens } from '../../src/people/tokens.ts'
-import { Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { Client, PASSWORD, playScenarios } from '../client.ts'
+import { logSink, startApp } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
 

@@ -6,7 +6,8 @@ import { createUndo } from '../../src/records/history/undo.ts'
 import { createDeletePreview } from '../../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../../src/requests/batch-schemas.ts'
 import { StorageFault } from '../../src/storage/storage.ts'
-import { type Client, modelOf, ok, PASSWORD, type Row, type Running, startApp, writeModel } from '../helper.ts'
+import { type Client, ok, PASSWORD, type Row } from '../client.ts'
+import { modelOf, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const to = (reference: string, onDelete: string) => ({ type: 'integer', reference, onDelete })

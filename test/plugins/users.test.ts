@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { setAttributes } from '../../src/people/users.ts'
+import { PASSWORD, playScenarios } from '../client.ts'
 import { isPostgres } from '../engine.ts'
-import { PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { startApp } from '../helper.ts'
 
 const USERS = '/ws/users'
 

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { type Answer, playScenarios, receivedBy, startApp } from '../helper.ts'
+import { type Answer, playScenarios } from '../client.ts'
+import { receivedBy, startApp } from '../helper.ts'
 
 const [B, C, D, E] = ['a.B', 'a.C', 'a.D', 'a.E'].map((name) => `/ws/rest/${name}`) as [string, string, string, string]
 const MODEL = {

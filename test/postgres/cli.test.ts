@@ -11,7 +11,8 @@ import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
 process.env.TEST_ENGINE = 'postgres'
-const { CONTACT, commandRunner, startApp, writeModel } = await import('../helper.ts')
+const { commandRunner } = await import('../commands.ts')
+const { CONTACT, startApp, writeModel } = await import('../helper.ts')
 
 if (isThere)
   t.test('commands work on the database that is named', async (t) => {

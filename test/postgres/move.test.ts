@@ -8,8 +8,10 @@ import { openEvenUnfinished, openStorage } from '../../src/storage/open.ts'
 import { createKyselyDatabase } from '../../src/storage/postgres/kysely.ts'
 import { markUnfinished } from '../../src/storage/unfinished.ts'
 import { insertRows, OWN_TABLES } from '../../src/tables/copy-tables.ts'
+import { PASSWORD } from '../client.ts'
+import { commandRunner, runScript } from '../commands.ts'
 import { atShell, postgresDatabase } from '../engine.ts'
-import { CONTACT, commandRunner, PASSWORD, runScript, startApp, THING, writeModel } from '../helper.ts'
+import { CONTACT, startApp, THING, writeModel } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const MODELS = {

@@ -7,6 +7,7 @@ import type { applyMigration } from '../../src/tables/apply.ts'
 import { hasLeftovers, migrate, Superseded } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
+import { PASSWORD } from '../client.ts'
 import { listen } from '../listen.ts'
 import { hasServer } from './run-on-postgres.ts'
 
@@ -14,7 +15,7 @@ import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
 process.env.TEST_ENGINE = 'postgres'
-const { emptyFolder, migrateTo, modelOf, PASSWORD, startApp } = await import('../helper.ts')
+const { emptyFolder, migrateTo, modelOf, startApp } = await import('../helper.ts')
 const { postgresDatabase } = await import('../engine.ts')
 const { openStorage } = await import('../../src/storage/open.ts')
 

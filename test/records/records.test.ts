@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
+import type { Models } from '../../src/model/model.ts'
 import { createStatementCache } from '../../src/records/cached-statements.ts'
 import { KnownTotals } from '../../src/records/find/known-totals.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
@@ -9,6 +10,19 @@ import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
+const createContext = (storage: Storage, models: Models) => ({
+  storage,
+  models,
+  access: createAccess(models, storage.db),
+  cursors: new Cursors('secret'),
+  totals: new KnownTotals(storage),
+  limits: new UserLimits(),
+  findSeconds: 1,
+  exportSeconds: 1,
+  maxRecordLength: 1_000_000,
+  advise: () => {},
+})
+
 t.test('who may not reach anything finds nothing, even past the plugins', async (t) => {
   const storage = await testStorage(t)
   const model = modelOf('a.Closed', {
@@ -17,21 +31,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
     access: { read: [], create: ['*'], update: [], delete: [] },
   })
   await migrateTo(storage, [model])
-  const records = createRecords(
-    {
-      storage,
-      models: new Map(),
-      access: createAccess(new Map(), storage.db),
-      cursors: new Cursors('secret'),
-      totals: new KnownTotals(storage),
-      limits: new UserLimits(),
-      findSeconds: 1,
-      exportSeconds: 1,
-      maxRecordLength: 1_000_000,
-      advise: () => {},
-    },
-    model,
-  )
+  const records = createRecords(createContext(storage, new Map()), model)
   const somebody = { username: 's', roles: [] }
   await records.create({ x: 'hidden' }, somebody)
   t.strictSame(await records.find({ offset: 0, limit: 10, sort: [], expand: [] }, somebody), {
@@ -50,18 +50,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
   const two = modelOf('a.Two', { type: 'object', properties: { one: { type: 'integer', reference: 'a.One' } } })
   await migrateTo(storage, [one, two])
   const models = new Map([one, two].map((model) => [model.name, model]))
-  const context = {
-    storage,
-    models,
-    access: createAccess(models, storage.db),
-    cursors: new Cursors('secret'),
-    totals: new KnownTotals(storage),
-    limits: new UserLimits(),
-    findSeconds: 1,
-    exportSeconds: 1,
-    maxRecordLength: 1_000_000,
-    advise: () => {},
-  }
+  const context = createContext(storage, models)
   const somebody = { username: 's', roles: [] }
   const early = createRecords(context, two).create({ one: 1 }, somebody)
   const late = createRecords(context, one).create({ x: 'late' }, somebody)
@@ -95,18 +84,7 @@ t.test('an expansion ends in time, however much a record leads to', async (t) =>
   const book = modelOf('a.Book', { type: 'object', properties: { pages: links } })
   await migrateTo(storage, [page, book])
   const models = new Map([page, book].map((model) => [model.name, model]))
-  const context = {
-    storage,
-    models,
-    access: createAccess(models, storage.db),
-    cursors: new Cursors('secret'),
-    totals: new KnownTotals(storage),
-    limits: new UserLimits(),
-    findSeconds: 0,
-    exportSeconds: 1,
-    maxRecordLength: 1_000_000,
-    advise: () => {},
-  }
+  const context = { ...createContext(storage, models), findSeconds: 0 }
   const somebody = { username: 's', roles: [] }
   const pages = createRecords(context, page)
   for (let nth = 0; nth < 3; nth++) await pages.create({ text: 'x'.repeat(900_000) }, somebody)

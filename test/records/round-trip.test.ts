@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { Client } from '../client.ts'
 import { isPostgres } from '../engine.ts'
-import { type Client, startApp } from '../helper.ts'
+import { startApp } from '../helper.ts'
 
 const FIELDS = {
   text: { type: 'string' },

@@ -1,4 +1,4 @@
-import type { Answer } from '../helper.ts'
+import type { Answer } from '../client.ts'
 import { type Data, fieldsOf, type ModelName, randomData, type State } from './model.ts'
 import { differ, expectStatus, forbiddenUnless, groupsFor, knows, type Turn } from './requests.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer, Client } from '../helper.ts'
+import type { Answer, Client } from '../client.ts'
 import type { Event } from '../listen.ts'
 import {
   type Data,

@@ -1,4 +1,4 @@
-import { type Client, PASSWORD } from '../helper.ts'
+import { type Client, PASSWORD } from '../client.ts'
 import { listen } from '../listen.ts'
 import { importRows, nested, pages, replay, restoreDeleted, restoreVersion, undo } from './effects.ts'
 import {

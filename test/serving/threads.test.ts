@@ -16,7 +16,8 @@ import { openThreadReads } from '../../src/storage/open.ts'
 import type { Statement } from '../../src/storage/storage.ts'
 import { Damage } from '../../src/upkeep/damage.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
-import { configOf, emptyFolder, logSink, PASSWORD, startApp, testStorage, writeModel } from '../helper.ts'
+import { PASSWORD } from '../client.ts'
+import { configOf, emptyFolder, logSink, startApp, testStorage, writeModel } from '../helper.ts'
 
 /** Enough connections that each of three threads has some: the kernel spreads them by their ports. */
 const CONNECTIONS = 40

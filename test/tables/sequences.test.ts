@@ -5,7 +5,8 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
-import { type Client, migrateTo, modelOf, type Running, startApp, writeModel } from '../helper.ts'
+import type { Client } from '../client.ts'
+import { migrateTo, modelOf, type Running, startApp, writeModel } from '../helper.ts'
 import { freshStorage } from '../storage/fresh-storage.ts'
 
 const simple = (name: string, properties: object, more: object = {}) =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TaskFailures } from '../src/upkeep/task-failures.ts'
+import { TaskFailures } from '../../src/upkeep/task-failures.ts'
 
 t.test('a failure that repeats is logged once', async (t) => {
   const lines: string[] = []
