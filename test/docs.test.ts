@@ -110,6 +110,16 @@ t.test('the source files that the pages name exist', async (t) => {
         )
 })
 
+t.test('src/page/USING.md names what the page shows', async (t) => {
+  const folder = join(ROOT, 'src/page')
+  const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('language'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n')
+  for (const [, label = ''] of (pages.get('src/page/USING.md') as string).matchAll(/"([^"]*)"/g))
+    if (label.length > 1) for (const part of label.split(/ …(?: |$)/)) t.ok(code.includes(part), label)
+})
+
 t.test('the pages with sessions are known', async (t) => {
   const withSessions = [...pages].filter(([, text]) => text.includes('```console\n')).map(([page]) => page)
   t.strictSame(withSessions.sort(), ['README.md', 'plugins/API.md'])

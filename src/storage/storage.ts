@@ -276,10 +276,7 @@ export interface Storage {
   /** The models to serve, if several nodes may share the database; else undefined. */
   readonly published?: PublishedModels
 
-  /**
-   * Signs cookies and cursors, hashes requests with an idempotency key, and tokens are derived from it. It is created on
-   * first use, and shared by all processes that use this database.
-   */
+  /** The key for cookies, cursors, tokens and hashes of requests. Made on first use; all processes share it. */
   signingKey(): MaybePromise<string>
   /** Stores the signing key of another database, unless this one already has one. */
   setSigningKey(key: string): MaybePromise<void>
