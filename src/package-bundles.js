@@ -10,14 +10,12 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import * as module from 'node:module'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 /*
  * These packages consist of some 800 small modules. Bundled, they save a third of the start, 22 MB of the process and
- * 16 MB of each serving thread. A thread that imports this module first uses the bundles, if they have been made. It is
- * plain JavaScript because it runs before Node's TypeScript compiler is loaded.
+ * 16 MB of each serving thread. `module-hooks.js` puts them in the place of the packages. This file is plain JavaScript
+ * because it runs before Node's TypeScript compiler is loaded.
  */
 
 const ES_MODULES = ['@sinclair/typebox', 'kysely']
@@ -32,7 +30,7 @@ const COMMON_JS = [
   'fastify-plugin',
   'prom-client',
 ]
-const PACKAGES = [...ES_MODULES, ...COMMON_JS]
+export const PACKAGES = [...ES_MODULES, ...COMMON_JS]
 /** They look for files beside their own, or are not needed while the service runs. */
 const EXTERNAL = ['pino', 'light-my-request']
 
@@ -42,7 +40,7 @@ export const CACHE = join(INSTALLED, '.cache', 'dossier')
 
 /** Names and sizes of all files of a folder with bundles. */
 const LIST = 'files.json'
-const fileName = (name) => `${name.replace('/', '-')}.mjs`
+export const fileName = (name) => `${name.replace('/', '-')}.mjs`
 
 /** npm changes this file with every change of what is installed. */
 const INSTALLED_LIST = join(INSTALLED, '.package-lock.json')
@@ -158,21 +156,3 @@ async function exportByName(name) {
   const names = Object.keys(await import(name)).filter((one) => one !== 'default' && one !== 'module.exports')
   return `import all from '${name}'; export default all; export const { ${names.join(', ')} } = all`
 }
-
-/** Packages that are loaded from bundles or not, as it was when they were first imported: none is loaded twice. */
-const isBundled = new Map()
-let bundles
-const PROJECT = String(pathToFileURL(join(import.meta.dirname, '..', '/')))
-
-module.registerHooks({
-  resolve(specifier, context, nextResolve) {
-    // Model files may be elsewhere, with packages of their own. `require` of a CommonJS package needs the package
-    // itself.
-    const isOurs = PACKAGES.includes(specifier) && context.conditions.includes('import')
-    if (!isOurs || !context.parentURL?.startsWith(PROJECT)) return nextResolve(specifier, context)
-    bundles ??= findBundles()
-    if (!isBundled.has(specifier)) isBundled.set(specifier, bundles !== undefined)
-    if (!isBundled.get(specifier)) return nextResolve(specifier, context)
-    return { url: String(pathToFileURL(join(bundles, fileName(specifier)))), format: 'module', shortCircuit: true }
-  },
-})

@@ -11,6 +11,7 @@ import * as module from 'node:module'
  * costs no speed. With PostgreSQL, objects live longer, because answers wait for the database: 14 MB make writes a
  * twelfth faster there.
  */
+await import('./module-hooks.js')
 const { bundlePackages, CACHE } = await import('./package-bundles.js')
 module.enableCompileCache(CACHE)
 // Worker threads read the folder of the cache from the environment.

@@ -107,6 +107,7 @@ export const UNITS = [
   'storage/signing-key',
   'logging',
   'import-rules',
+  'module-hooks',
   'test-errors',
   'upkeep/task-failures',
   'http/front',

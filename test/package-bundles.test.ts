@@ -117,28 +117,3 @@ t.test('two processes that make them at once do not disturb each other', async (
   t.ok(findBundles(cache))
   t.equal(readdirSync(cache).length, 1)
 })
-
-t.test('every import of such a package gets its file, and every require the package', async (t) => {
-  await bundlePackages()
-  const folder = String(pathToFileURL(findBundles() as string))
-  const bundles = import.meta.resolve('../src/package-bundles.js')
-  const names = ['kysely', '@sinclair/typebox', 'fastify', 'ajv']
-  // A process of its own: this one has imported the packages when there may have been no bundles.
-  const program = `import { createRequire } from 'node:module'
-    const all = ${JSON.stringify(names)}.map((name) => import.meta.resolve(name))
-    console.log(JSON.stringify([...all, createRequire('${import.meta.url}').resolve('fastify-plugin')]))`
-  const run = ['--import', bundles, '--input-type=module', '-e']
-  const { said } = await runTool([...run, program])
-  const [required, ...imported] = JSON.parse(said).reverse()
-  t.strictSame(
-    imported.reverse(),
-    names.map((name) => `${folder}/${name.replace('/', '-')}.mjs`),
-  )
-  t.match(required, /node_modules.fastify-plugin.index\.js$/)
-  // Model files may be elsewhere, with packages of their own.
-  const elsewhere = emptyFolder(t)
-  mkdirSync(join(elsewhere, 'node_modules', 'ajv'), { recursive: true })
-  writeFileSync(join(elsewhere, 'node_modules', 'ajv', 'index.js'), 'exports.mine = 1')
-  const own = await runTool([...run, "import { mine } from 'ajv'; console.log(mine)"], elsewhere)
-  t.equal(own.said.trim(), '1')
-})

@@ -3,6 +3,7 @@ import module from 'node:module'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
+import '../src/module-hooks.js'
 import { CACHE } from '../src/package-bundles.js'
 
 /*

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os'
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 
 /** Node flags of worker threads. They replace those of the process, which are meant for its own heap and modules. */
-const FLAGS = ['--import', import.meta.resolve('../package-bundles.js')]
+const FLAGS = ['--import', import.meta.resolve('../module-hooks.js')]
 
 /** Starts a worker thread. */
 export function startThread(module: string, workerData: object, resourceLimits: ResourceLimits = {}): Worker {
