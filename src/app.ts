@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import autoload from '@fastify/autoload'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions, LogController } from 'fastify'
 import type { Logger } from 'pino'
@@ -64,6 +66,15 @@ export interface AppParts {
 const PLUGINS = join(import.meta.dirname, '..', 'plugins')
 /** Long enough for any model's name; a longer path parameter is answered as an unknown path. */
 const MAX_PARAM_LENGTH = 500
+
+/**
+ * Loads the modules of the plugins: there is time for it while the storage starts a thread. `buildApp` reports those that
+ * cannot be loaded.
+ */
+export async function preloadPlugins(): Promise<void> {
+  const files = readdirSync(PLUGINS).filter((name) => name.endsWith('.ts'))
+  await Promise.allSettled(files.map((name) => import(String(pathToFileURL(join(PLUGINS, name))))))
+}
 
 /** Builds the whole service as a Fastify app. The app does not listen itself: `HttpFront` passes requests to it. */
 export async function buildApp({

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { buildApp } from './app.ts'
+import { buildApp, preloadPlugins } from './app.ts'
 import type { Config } from './config.ts'
 import { loadModels, loadModelsWithRetry } from './filters/load-models.ts'
 import { requireFreePort } from './http/address.ts'
@@ -86,7 +86,7 @@ export class Service {
       },
       onError: this.#failures.add,
     }
-    this.storage = await openStorage(config, storageEvents, count)
+    ;[this.storage] = await Promise.all([openStorage(config, storageEvents, count), preloadPlugins()])
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, why } = await retry(() => this.#prepare(), isSuperseded, START_TIMEOUT_MS)
     this.#status.succeed(why)
