@@ -187,7 +187,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
    * The record in the version that is patched: the patch is applied to what the client has read, and written on that
    * version. Throws a conflict if that version is not known.
    */
-  async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
+  async function patchedRecord(id: number, version: unknown, fields: string[], user: Caller) {
     const { records, model: visible } = visibleModelFor(user)
     const selection = { fields, expand: [] }
     const current = await records.read(id, user, selection)
@@ -207,7 +207,7 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
     body: Record<string, unknown>,
     id: number,
     matched: number | undefined,
-    user: User & Caller,
+    user: Caller,
   ) {
     const { model: visible } = visibleModelFor(user)
     if (!patchesWithin(body) || user.idempotency?.stored) return body
@@ -264,10 +264,10 @@ async function routes(app: FastifyInstance, { model, nestedWriterFor, previewDel
       const isPreview = parseFlag({ preview }, 'preview')
       const { records } = visibleModelFor(user)
       const id = parseRecordId(params)
-      const matched = await request.matchedVersion(id, visibleModelFor(user).records)
+      const matched = await request.matchedVersion(id, records)
       const versionInRequest = requireSameVersion(
-        parseWholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),
+        parseWholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         BODY,
       )
       const expected = requireSameVersion(matched, versionInRequest)
