@@ -11,7 +11,10 @@ declare module 'fastify' {
 /** Events with the level warn, so that a log without info lines has them too. */
 const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 
-/** The audit log of logins, and of what admins change: log lines with `event`, `username` and `address`. */
+/**
+ * The audit log of logins, and of what changes users, tokens, models, backups and histories: log lines with `event`,
+ * `username` and `address`.
+ */
 async function auditLog(app: FastifyInstance) {
   app.decorateRequest('audit', function (event, details = {}) {
     // A replayed answer (`Idempotency-Key`) is no new event.

@@ -21,7 +21,7 @@ declare module 'fastify' {
     /** Looks the user up again, for long-running requests; undefined if the session or token has ended. */
     refreshUser(): Promise<User | undefined>
     /** the logged-in user; may be undefined on public routes */
-    user: User & Caller
+    user: Caller
     /** Verifies a user's password. Wrong passwords are counted and written to the audit log. */
     verifyPassword(username: string, password: string, ifWrong: string): Promise<VerifiedLogin>
   }

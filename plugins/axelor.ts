@@ -26,11 +26,11 @@ type JsonObject = Record<string, unknown>
 
 const closed = { additionalProperties: false }
 const Names = Type.Array(Type.String(), { maxItems: 200 })
-const Shape = Type.Object(
+const Fetched = Type.Object(
   { fields: Type.Optional(Names), related: Type.Optional(Type.Record(Type.String(), Names)) },
   closed,
 )
-const FetchBody = Type.Object({ data: Type.Optional(Shape), ...Shape.properties }, closed)
+const FetchBody = Type.Object({ data: Type.Optional(Fetched), ...Fetched.properties }, closed)
 const Records = Type.Array(Type.Unsafe<JsonObject>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS })
 const RemoveBody = Type.Object({ records: Records }, closed)
 const SaveBody = Type.Object(
@@ -67,7 +67,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
       const { records, context } = visibleModelFor(user)
       const { fields, related = {} } = data ?? beside
       const expand = parseExpand('"related"', Object.keys(related), context)
-      const shapes = expand.map((name) => {
+      const relatedFields = expand.map((name) => {
         const target = targetModel(requireRelation('"related"', name, context.model), context.models)
         return [name, new Set(parseFields(`"related.${name}"`, related[name] as string[], target))] as const
       })
@@ -78,7 +78,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
       })
       return success({
         ...record,
-        ...Object.fromEntries(shapes.map(([name, names]) => [name, pickFields(record[name], names)])),
+        ...Object.fromEntries(relatedFields.map(([name, names]) => [name, pickFields(record[name], names)])),
       })
     },
   })

@@ -22,6 +22,7 @@ import { allowOnly, badRequest, parseWholeNumber } from '../src/requests/query.t
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
+const MAX_CHANGE = Number.MAX_SAFE_INTEGER
 const tags = ['changes']
 
 const { change, ...stamp } = ChangeProperties
@@ -216,8 +217,6 @@ async function changes(app: FastifyInstance) {
       throw unavailableFailure(`You have ${MAX_STREAMS_PER_USER} streams already. Close some of them.`, 10)
   }
 }
-
-const MAX_CHANGE = Number.MAX_SAFE_INTEGER
 
 function lastEvent(text: string | string[]): number {
   const number = /^\d{1,16}$/.test(String(text)) ? Number(text) : Number.NaN

@@ -58,8 +58,11 @@ export class Collection<Types extends DossierModel> {
     } while (after !== undefined)
   }
 
-  async get(id: number, shape: { fields?: string[]; expand?: string[]; version?: number } = {}): Promise<Types['row']> {
-    return this.#one('GET', `/${id}${queryOf(shape)}`) as Promise<Types['row']>
+  async get(
+    id: number,
+    options: { fields?: string[]; expand?: string[]; version?: number } = {},
+  ): Promise<Types['row']> {
+    return this.#one('GET', `/${id}${queryOf(options)}`) as Promise<Types['row']>
   }
 
   async create(data: Types['create']): Promise<Types['record']> {

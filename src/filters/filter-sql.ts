@@ -12,6 +12,7 @@ import {
 } from '../model/model.ts'
 import { isInverseRelation, targetModel } from '../requests/field-paths.ts'
 import type { Comparison, Filter, Query, RelatedFilter, Relation } from '../requests/query.ts'
+import { ROWS_PER_ABORT_CHECK } from '../storage/dialect.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
 import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
@@ -240,8 +241,7 @@ export function filterParts(filter: Filter | undefined, { ownOnly = false } = {}
 export const usesInverse = (filter: Filter) =>
   filterParts(filter).some((part) => 'relation' in part && isInverseRelation(part.relation))
 
-/** Rows between two checks of `dialect.abortCheck`, and how much each expensive comparison lowers that number. */
-const ROWS_PER_ABORT_CHECK = 256
+/** How much each expensive comparison lowers the number of rows between two checks for an abort. */
 const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */

@@ -27,7 +27,7 @@ export class DecimalSum {
 }
 
 /** A whole number of units of the given digit after the point, as text. */
-export function scaledText(value: bigint, scale: number): string {
+function scaledText(value: bigint, scale: number): string {
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
   const whole = digits.slice(0, digits.length - scale)
   return `${value < 0n ? '-' : ''}${whole}${scale > 0 ? `.${digits.slice(-scale)}` : ''}`

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv'
 import { canonicalKey, createAjv, isStorableText } from './ajv.ts'
-import type { FileFault } from './file.ts'
+import type { FaultInFile } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
 const ajv = createAjv({ useDefaults: false })
@@ -18,8 +18,8 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
 }
 
 /** Checks the schema of a value at any depth: keywords must fit its type, `enum` and `default` must keep its rules. */
-export function checkFieldSchema(schema: JsonSchema, pointer: string): FileFault[] {
-  const faults: FileFault[] = []
+export function checkFieldSchema(schema: JsonSchema, pointer: string): FaultInFile[] {
+  const faults: FaultInFile[] = []
   const type = schema.type as string | undefined
   for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
     for (const keyword of keywords) {
@@ -60,7 +60,7 @@ function isStorable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isStorable)
 }
 
-function compile(schema: JsonSchema, pointer: string, faults: FileFault[]): ValidateFunction | undefined {
+function compile(schema: JsonSchema, pointer: string, faults: FaultInFile[]): ValidateFunction | undefined {
   if (typeof schema.pattern === 'string') {
     try {
       new RegExp(schema.pattern, 'u')
@@ -84,6 +84,6 @@ function compile(schema: JsonSchema, pointer: string, faults: FileFault[]): Vali
   return check
 }
 
-function uniqueByPointer(faults: FileFault[]): FileFault[] {
+function uniqueByPointer(faults: FaultInFile[]): FaultInFile[] {
   return [...new Map(faults.map((fault) => [fault.pointer, fault])).values()]
 }

@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { checkFieldSchema } from './check-field-schema.ts'
-import { type FieldFile, type FileFault, isInverse, type ModelFile, storedFields } from './file.ts'
+import { type FaultInFile, type FieldFile, isInverse, type ModelFile, storedFields } from './file.ts'
 import { FIND_PARAMETERS } from './find-parameters.ts'
 import { AUDIT_FIELDS, isSearchable, MAX_LINKS } from './model.ts'
 import { parseTemplate, templateFields } from './template.ts'
@@ -13,7 +13,7 @@ const MAX_FIELDS = 1000
 const MAX_HINTS = 20
 
 /** Checks what the meta-schema cannot: names, keywords that do not fit, defaults, templates, lists of fields. */
-export function checkFields(file: ModelFile): FileFault[] {
+export function checkFields(file: ModelFile): FaultInFile[] {
   const names = Object.keys(file.properties)
   const model: StoredFile = { ...file, properties: storedFields(file) }
   const listable = [
@@ -42,7 +42,7 @@ type StoredFile = ModelFile & { properties: Record<string, FieldFile> }
 /**
  * Nothing is stored for an inverse field, so no record can be required to have it; and one reference has one inverse.
  */
-function checkInverses({ properties, required = [] }: ModelFile): FileFault[] {
+function checkInverses({ properties, required = [] }: ModelFile): FaultInFile[] {
   const others = new Map<string, string>()
   return Object.entries(properties).flatMap(([name, field]) => {
     if (!isInverse(field)) return []
@@ -63,7 +63,7 @@ function checkInverses({ properties, required = [] }: ModelFile): FileFault[] {
   })
 }
 
-function checkNames(names: string[], audit: boolean): FileFault[] {
+function checkNames(names: string[], audit: boolean): FaultInFile[] {
   const taken = new Map([
     ['id', 'id'],
     ['version', 'version'],
@@ -88,7 +88,7 @@ function checkNames(names: string[], audit: boolean): FileFault[] {
 }
 
 /** `renamedFrom` must name a field that no longer exists, and only one field may name it. */
-function checkRenames({ properties, audit }: StoredFile, names: string[]): FileFault[] {
+function checkRenames({ properties, audit }: StoredFile, names: string[]): FaultInFile[] {
   const taken = new Set(['id', 'version', ...names.map((name) => name.toLowerCase())])
   if (audit !== false) for (const { name } of AUDIT_FIELDS) taken.add(name.toLowerCase())
   const heirs = new Map<string, string>()
@@ -111,7 +111,7 @@ function unknownTitles({ titles = {}, enum: own, items }: FieldFile): string[] {
   return Object.keys(titles).filter((value) => !values.includes(value))
 }
 
-function checkField(name: string, field: FieldFile, model: StoredFile): FileFault[] {
+function checkField(name: string, field: FieldFile, model: StoredFile): FaultInFile[] {
   const fault = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
   const untitled = unknownTitles(field)
   if (untitled.length > 0) return fault('titles', `names ${untitled.join(', ')}, which is no value of "enum".`)
@@ -142,9 +142,9 @@ function checkField(name: string, field: FieldFile, model: StoredFile): FileFaul
   })
 }
 
-type CreateFault = (keyword: string, message: string) => FileFault[]
+type CreateFault = (keyword: string, message: string) => FaultInFile[]
 
-function checkReferenceField(field: FieldFile, fault: CreateFault, required: boolean): FileFault[] {
+function checkReferenceField(field: FieldFile, fault: CreateFault, required: boolean): FaultInFile[] {
   if (field.type !== 'integer') return fault('type', 'of a reference must be integer: it holds an id.')
   if (field.computed !== undefined) return fault('reference', 'cannot be computed.')
   if (field.default !== undefined) return fault('default', 'would refer to a record that may not exist.')
@@ -154,7 +154,7 @@ function checkReferenceField(field: FieldFile, fault: CreateFault, required: boo
   return []
 }
 
-function checkLinksField(field: FieldFile, fault: CreateFault): FileFault[] {
+function checkLinksField(field: FieldFile, fault: CreateFault): FaultInFile[] {
   const { minItems = 0, maxItems = 0 } = field as { minItems?: number; maxItems?: number }
   for (const keyword of ['enum', 'const'])
     if (field[keyword] !== undefined) return fault(keyword, 'has no meaning on references.')
@@ -167,7 +167,7 @@ function checkLinksField(field: FieldFile, fault: CreateFault): FileFault[] {
 }
 
 /** Checks lists of field names: each field must exist and suit the list. */
-function checkLists(model: StoredFile, listable: string[], names: string[]): FileFault[] {
+function checkLists(model: StoredFile, listable: string[], names: string[]): FaultInFile[] {
   // Another check complains about these.
   const inverses = names.filter((name) => !Object.hasOwn(model.properties, name))
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
@@ -204,7 +204,7 @@ function checkLists(model: StoredFile, listable: string[], names: string[]): Fil
 }
 
 /** `where: "own"` needs the audit field `createdBy`, which tells the owner. */
-function checkAccess({ access = {}, audit }: ModelFile): FileFault[] {
+function checkAccess({ access = {}, audit }: ModelFile): FaultInFile[] {
   if (audit !== false) return []
   return Object.entries(access).flatMap(([operation, entries]) =>
     entries.flatMap((entry, index) =>

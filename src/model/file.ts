@@ -11,7 +11,7 @@ export interface ModelFileFault {
 }
 
 /** A fault without its file. */
-export type FileFault = Omit<ModelFileFault, 'file'>
+export type FaultInFile = Omit<ModelFileFault, 'file'>
 
 /** The content of a model file, not validated yet. */
 export interface RawModel {

@@ -5,8 +5,8 @@ import { EVERYBODY } from './access.ts'
 import { createAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
 import {
+  type FaultInFile,
   type FieldFile,
-  type FileFault,
   type InverseFile,
   isInverse,
   type ModelFile,
@@ -76,7 +76,7 @@ export function parseModel({ file, name, hash, raw }: RawModel): Model | ModelFi
 }
 
 /** The part of a file that conforms to the meta-schema, for further checks. Faulty fields count as strings. */
-function withoutFaults(raw: unknown, faults: FileFault[]): ModelFile {
+function withoutFaults(raw: unknown, faults: FaultInFile[]): ModelFile {
   const at = (pointer: string) =>
     faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
   if (faults.some(({ pointer }) => pointer === '' || pointer === '/properties')) return { properties: {} }
@@ -192,7 +192,7 @@ function mergeLiteralUnions(value: unknown): unknown {
 }
 
 /** Explains an error of the meta-schema to the author of the file. */
-function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): FileFault {
+function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): FaultInFile {
   if (keyword === 'additionalProperties') {
     const name = params.additionalProperty as string
     const propertyNames = Object.keys((parentSchema as { properties: object }).properties)

@@ -26,11 +26,11 @@ export function fieldExample(field: Field): unknown {
   const given = [schema.examples, schema.enum].map((values) => (values as unknown[] | undefined)?.[0])
   const made = SAMPLES[type](schema)
   return [...given, schema.const, fallback, findFormat(format)?.sample, made].find(
-    (value) => value !== undefined && keepsRules(value, schema) && isOfType(value, field),
+    (value) => value !== undefined && keepsRules(value, schema) && fitsField(value, field),
   )
 }
 
-function isOfType(value: unknown, field: Field): boolean {
+function fitsField(value: unknown, field: Field): boolean {
   if (field.type === 'array') return Array.isArray(value)
   if (field.type === 'object') return typeof value === 'object' && !Array.isArray(value)
   return 'value' in parseValue(field, value)

@@ -52,7 +52,7 @@ type Done<Result = never> = (error: unknown, result?: Result) => void
 const keys = new Memo<string>(10_000)
 
 /** Key of a session in the database, a hash: a reader of the database cannot use it as a cookie. */
-export const sessionKey = (sessionId: string) => keys.getOrCompute(sessionId, (id) => hash('sha256', id))
+const sessionKey = (sessionId: string) => keys.getOrCompute(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
   SELECT u.username, u.roles, u.attributes, u."rightsSince", s."createdOn", s."lastSeen"

@@ -6,7 +6,7 @@ import type { Database, MaybePromise, Row, Step, Storage, WriteStorage } from '.
 import { writeOrExplain } from '../storage/write-or-explain.ts'
 import { throwIfInvalid } from './throw-if-invalid.ts'
 import { toUser, type UserRow } from './user-row.ts'
-import { noSuchUserFailure } from './users.ts'
+import { requireUser } from './users.ts'
 
 const TOKENS = 'dossier_tokens'
 /** Secret scanners recognise tokens by this prefix. */
@@ -84,19 +84,14 @@ export async function createToken(
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [deleteExpired, insert] }),
-    async () => {
-      const isThere = await storage.db
-        .selectFrom('dossier_users')
-        .select('username')
-        .where('username', '=', username)
-        .executeTakeFirst()
-      if (isThere) throwIfInvalid({ name: `is one too many: there are ${MAX_TOKENS} already. End some of them` })
-      return noSuchUserFailure(username)
-    },
+    () => requireUser(storage.db, username).then(tooManyTokensFailure),
   )
   const made = rows[1]?.[0] as Row
   return { ...toInfo(made), token: deriveToken(made.drawn as string) }
 }
+
+const TOO_MANY = `is one too many: there are ${MAX_TOKENS} already. End some of them`
+const tooManyTokensFailure = () => new Failure('VALIDATION_FAILED', `name ${TOO_MANY}.`, { errors: { name: TOO_MANY } })
 
 export async function listTokens(db: Database, username: string): Promise<TokenInfo[]> {
   const rows = await db.selectFrom(TOKENS).select(COLUMNS).where('username', '=', username).orderBy('id').execute()

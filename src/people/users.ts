@@ -279,8 +279,7 @@ function toAccount(row: Record<string, unknown>): Account {
   }
 }
 
-export const noSuchUserFailure = (username: string) =>
-  new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
+const noSuchUserFailure = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
 /** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
 function validateUser({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {

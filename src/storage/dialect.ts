@@ -288,3 +288,6 @@ export interface TableColumn {
 /** Sort positions in `Dialect.changeItems`: added items come after the existing ones, and removed ones are left out. */
 export const ADDED = 1_000_000
 export const REMOVED = 2_000_000
+
+/** Rows between two calls of `Dialect.abortCheck`, where a row costs little. */
+export const ROWS_PER_ABORT_CHECK = 256

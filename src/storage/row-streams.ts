@@ -37,7 +37,7 @@ interface RowStream {
   username: string
   end(): Promise<void>
   /** total time that the stream has waited for its consumer */
-  readerMs: number
+  consumerMs: number
   /** when the consumer got the current chunk; undefined once it has asked for the next one */
   handedAt: number | undefined
 }
@@ -75,7 +75,7 @@ export class RowStreams {
   /** Ends the streams that have waited longer than `ms` in total for their consumers. */
   endSlow(ms: number): void {
     const now = performance.now()
-    for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
+    for (const { end, consumerMs, handedAt = now } of this.#all) if (consumerMs + now - handedAt > ms) void end()
   }
 
   async *stream(
@@ -90,7 +90,7 @@ export class RowStreams {
     const own = [...this.#all].filter((stream) => stream.username === username).length
     if (this.#all.size >= MAX_STREAMS || own >= MAX_PER_USER)
       throw new StorageFault('busy', 'Too many exports are running right now.')
-    const stream: RowStream = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
+    const stream: RowStream = { username, end: NOT_BEGUN, consumerMs: 0, handedAt: undefined }
     this.#all.add(stream)
     if (this.#paused)
       await this.#untilResumed(this.#paused.promise, signal).catch((error) => {
@@ -116,7 +116,7 @@ export class RowStreams {
         const handedAt = performance.now()
         stream.handedAt = handedAt
         yield chunk
-        stream.readerMs += performance.now() - handedAt
+        stream.consumerMs += performance.now() - handedAt
         stream.handedAt = undefined
         thread.acknowledge()
       }

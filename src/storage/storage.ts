@@ -1,4 +1,4 @@
-/** The interface of a storage engine. Code outside this folder uses this interface and names no engine. */
+/** The interface of a storage engine. Code outside this folder asks it and `dialect.ts`, and never which engine runs. */
 import type { Database, Dialect } from './dialect.ts'
 
 export * from './dialect.ts'
@@ -230,7 +230,7 @@ export interface Storage {
   /**
    * Executes a unit of work. Resolves with the rows of each step (`[]` if `silent`) when the unit is on disk.
    *
-   * Atomicity: all steps are executed or none. Units that arrive together share a commit; one that fails affects no other.
+   * Atomicity: all steps are executed or none. Units that arrive together may share a commit; one that fails affects no other.
    *
    * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
    * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;

@@ -45,7 +45,7 @@ export function journalTriggers(model: Model, dialect: TableDialect, hidden: Hid
   return EVENTS.map((event) => {
     const name = journalTrigger(tableName(model), event)
     const body = dialect.beforeJournal + entrySql(model, event, dialect, noted)
-    // Sort keys are no change of the record.
+    // Order keys are no change of the record.
     const of = event === 'UPDATE' && hasKeys ? { of: ['id', 'version', ...noted.map((column) => column.name)] } : {}
     return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: tableName(model), ...of, body }) }
   })

@@ -7,7 +7,7 @@ import { linkTriggers } from './links.ts'
 import { orderTriggers } from './order-columns.ts'
 import { searchTriggers } from './search-index.ts'
 
-/** The names of our triggers end in one of these words. */
+/** The names of our triggers end in one of these words; `storage/postgres/rebuild-catalog.ts` has those of PostgreSQL. */
 const OURS = ['count', 'clear', 'unserved', 'journal', 'linked', 'sorted', 'searched']
 
 /** Whether `others` has the trigger with the same SQL. */

@@ -15,6 +15,6 @@ export function maintainOrderKeys(storage: Storage, onError: (task: string, erro
     async run(isStopped) {
       while (!isStopped() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
     },
-    onError: (error) => onError('making sort keys of texts that were changed by hand', error),
+    onError: (error) => onError('making order keys of texts that were changed by hand', error),
   })
 }

@@ -569,7 +569,7 @@ t.test('a model with a field of the name of a parameter keeps it', async (t) => 
     t.equal((await client.get(`/ws/rest/a.Odd?${query}`)).body.total, total, query)
 })
 
-t.test('which index would help, once per shape', async (t) => {
+t.test('which index would help, once per query, whatever its values', async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, { models: MODELS, log: stream, env: { LOG_LEVEL: 'warn' } })
   const client: Client = await service.login()

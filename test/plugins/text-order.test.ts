@@ -136,7 +136,7 @@ t.test('an index comes, goes, comes back, and is renamed', async (t) => {
   t.strictSame(await namesIn(client), ['Äbel', 'Ämil', 'anna', 'Öl', 'Zoë'])
   t.match((await client.get('/health')).body.data, [{ models: { current: true } }])
   const { body } = await client.get(`${PEOPLE}/5/history`)
-  t.equal(body.data.length, 1, 'sort keys are no change of the record')
+  t.equal(body.data.length, 1, 'order keys are no change of the record')
 })
 
 t.test('many records get their keys while the table is served', async (t) => {
@@ -227,7 +227,7 @@ t.test('a failure to make keys is told, and what is left behind does not matter'
   const stopIll = maintainOrderKeys(ill as typeof service.storage, (task) => failures.push(task), 5)
   while (failures.length === 0 && Date.now() < end) await sleep(10)
   stopIll()
-  t.match(failures[0], /sort keys/)
+  t.match(failures[0], /order keys/)
   let looks = 0
   let answer = () => {}
   const waiting = new Promise<undefined>((resolve) => {
@@ -292,7 +292,7 @@ t.test('names that differ in case only', async (t) => {
   }
 })
 
-t.test('what was made for other sort keys is not written', async (t) => {
+t.test('what was made for other order keys is not written', async (t) => {
   const label = (template: string) => ({ ...text, computed: template, index: true })
   const service = await startApp(t, { models: person(text) })
   const old = modelOf('o.Person', {

@@ -4,7 +4,7 @@ import { createIndexAdvisor } from '../../src/records/find/index-advice.ts'
 import { sqliteOnly } from '../engine.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
-t.test('no more shapes are remembered than there is room for', sqliteOnly, async (t) => {
+t.test('no more queries are remembered than there is room for', sqliteOnly, async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   const model = modelOf('a.B', { type: 'object', properties: { x: { type: 'string' } } })

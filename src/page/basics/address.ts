@@ -25,7 +25,7 @@ addEventListener('hashchange', () => {
 
 export const place = computed<Place>(() => placeIn(hash.value))
 
-export function placeIn(text: string): Place {
+function placeIn(text: string): Place {
   const [path = '', query = ''] = text.replace(/^#?\/?/, '').split(/\?(.*)/s)
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) }
 }

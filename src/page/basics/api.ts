@@ -32,7 +32,7 @@ export interface RequestOptions {
   signal?: AbortSignal
   /** idempotency key: a retry with the same key is not executed again */
   key?: string
-  /** throws a LOGIN_REQUIRED refusal instead of asking the user to log in */
+  /** throws a LOGIN_REQUIRED failure instead of asking the user to log in */
   asStranger?: boolean
 }
 
@@ -77,7 +77,7 @@ export async function request<Item = unknown>(
 }
 
 /**
- * Codes of refusals whose sentences are only shown. Others are looked at: whether a record was deleted, for example.
+ * Codes of failures whose sentences are only shown. Others are looked at: whether a record was deleted, for example.
  */
 const SHOWN = [
   'VALIDATION_FAILED',
@@ -88,7 +88,7 @@ const SHOWN = [
   'TOO_MANY_ATTEMPTS',
 ]
 
-/** Translates a refusal into the reader's language. */
+/** Translates a failure into the reader's language. */
 export function inLanguage(error: DossierError): DossierError {
   for (const [name, message] of Object.entries(error.errors)) error.errors[name] = sayMessage(message)
   if (SHOWN.includes(error.code)) error.message = sayMessage(error.message)

@@ -30,7 +30,7 @@ interface Stored extends Draft {
 }
 
 /** Increases when a draft was stored or deleted, here or in another window. */
-export const draftsRevision = signal(0)
+const draftsRevision = signal(0)
 
 /** Where a draft of a new record is kept: by what its address says, so that two orders have different new lines. */
 export const newDraftId = (asked = '') => (asked === '' ? 'new' : `new?${asked}`)

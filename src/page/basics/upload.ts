@@ -22,11 +22,11 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
       keys.get(file)?.delete(path)
       return (body.data as Item[])[0] as Item
     }
-    const refusal = new DossierError(status, body)
+    const failure = new DossierError(status, body)
     // The browser may have repeated the request after a connection broke; the first one is still running.
-    if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
-    else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()
-    else throw inLanguage(refusal)
+    if (failure.code === 'KEY_IN_USE') await pause(IN_USE_MS)
+    else if (failure.code === 'LOGIN_REQUIRED') await loginAgain()
+    else throw inLanguage(failure)
   }
 }
 

@@ -1,4 +1,5 @@
 import { plainNumber } from '../../lib/cell-text.ts'
+import { isExact } from '../../lib/json-numbers.ts'
 import { language, say } from '../language/say.ts'
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
@@ -206,19 +207,8 @@ function parseNumber(typed: string, isReal: boolean): Read {
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) || !Number.isFinite(number))
     return { fault: say('is not a number; write it as 1234.5') }
   if (!isReal && !Number.isInteger(number)) return { fault: say('is not a whole number') }
-  if (plainDigits(text) !== plainDigits(String(number)))
-    return { fault: say('has more digits than can be kept exactly') }
+  if (!isExact(text.replace(/^\+/, ''))) return { fault: say('has more digits than can be kept exactly') }
   return { value: number }
-}
-
-/** Normal form of a number: significant digits and a power of ten. `1.50e3` and `1500` have the same. */
-function plainDigits(text: string): string {
-  const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e')
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
-  if (significant === '') return '0'
-  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }
 
 /** Whether an input still has the record's value; line ends are ignored, because browsers normalise them. */

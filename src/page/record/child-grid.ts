@@ -18,23 +18,23 @@ const MAX_ROWS = 200
 
 interface GridProperties {
   inverse: Inverse
-  writing: RecordEditor
+  editor: RecordEditor
 }
 
 /** Records that refer to the edited one, as rows of inputs. They are saved together with it. */
-export function ChildGrid({ inverse, writing }: GridProperties) {
-  const { record } = writing
+export function ChildGrid({ inverse, editor }: GridProperties) {
+  const { record } = editor
   const { value, fault, again } = useLoaded(
     () => loadTable(inverse, record?.id),
     [inverse, record?.id, record?.version],
   )
   useEffect(() => {
-    if (value) writing.onChildrenLoaded(inverse.name, { fields: value.fields, rows: value.rows })
+    if (value) editor.onChildrenLoaded(inverse.name, { fields: value.fields, rows: value.rows })
   }, [value])
-  useEffect(() => writing.onStaleChild(again), [])
+  useEffect(() => editor.onStaleChild(again), [])
   if (fault) return html.p({ class: 'why' }, fault.message)
   if (!value || !areChildrenEditable(value.model, value.reference)) return null
-  return h(Grid, { inverse, writing, ...value })
+  return h(Grid, { inverse, editor, ...value })
 }
 
 interface LoadedTable {
@@ -60,14 +60,14 @@ async function loadTable({ model: name, field }: Inverse, id: number | undefined
 const areChildrenEditable = ({ allowed }: Model, reference: Field | undefined) =>
   !reference?.readOnly && !hasLinks(reference ?? {}) && (allowed.create || allowed.update || allowed.delete)
 
-function Grid({ inverse, writing, model, fields, rows, total }: GridProperties & LoadedTable) {
+function Grid({ inverse, editor, model, fields, rows, total }: GridProperties & LoadedTable) {
   const body = useRef<HTMLTableSectionElement>(null)
   const wantsFocus: Signal<boolean> = useSignal(false)
-  const drafts = writing.childDrafts(inverse.name)
+  const drafts = editor.childDrafts(inverse.name)
   const shown = childRows({ rows }, drafts)
-  const faults = writing.childFaults.value[inverse.name] ?? {}
+  const faults = editor.childFaults.value[inverse.name] ?? {}
   const add = () => {
-    writing.changeChildren(inverse.name, withNewRow(drafts))
+    editor.changeChildren(inverse.name, withNewRow(drafts))
     wantsFocus.value = true
   }
   // The cursor goes into the first cell of a new row at once: the next key belongs there.
@@ -86,8 +86,8 @@ function Grid({ inverse, writing, model, fields, rows, total }: GridProperties &
     else if (model.allowed.create) add()
   }
   const type = ({ key, base, draft }: ChildRow, field: Field, raw: Raw) => {
-    const { typed } = withInput({ base, typed: draft.typed, zone: writing.draft.value.zone }, field, raw)
-    writing.changeChildren(inverse.name, withTyped(writing.childDrafts(inverse.name), key, typed))
+    const { typed } = withInput({ base, typed: draft.typed, zone: editor.draft.value.zone }, field, raw)
+    editor.changeChildren(inverse.name, withTyped(editor.childDrafts(inverse.name), key, typed))
   }
   return html.section(
     { class: 'related', 'aria-label': inverse.title },
@@ -128,13 +128,13 @@ function Grid({ inverse, writing, model, fields, rows, total }: GridProperties &
                 label: `${inverse.title} ${index + 1}`,
                 id: `field-${inverse.name}-${row.key}`,
                 fields,
-                zone: writing.draft.value.zone,
+                zone: editor.draft.value.zone,
                 faults: faults[row.key] ?? {},
                 canType: row.base ? model.allowed.update : true,
                 canRemove: row.base ? model.allowed.delete : true,
                 onRaw: (field, raw) => type(row, field, raw),
                 onRemove: () =>
-                  writing.changeChildren(inverse.name, withoutRow(writing.childDrafts(inverse.name), row.key)),
+                  editor.changeChildren(inverse.name, withoutRow(editor.childDrafts(inverse.name), row.key)),
               }),
             ),
           ),

@@ -27,24 +27,24 @@ interface FormProperties {
 
 /** Form for a new or existing record. Input is kept until it is saved, whatever happens meanwhile. */
 export function Form({ model, record, start, asked }: FormProperties) {
-  const writing = useMemo(() => new RecordEditor(model, record, start, asked), [])
+  const editor = useMemo(() => new RecordEditor(model, record, start, asked), [])
   const element = useRef<HTMLFormElement>(null)
   const summary = useRef<HTMLDivElement>(null)
-  const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
+  const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = editor
 
   // The first input gets the focus, because the user came to write. A layout effect, as below: a focus that moves later
   // takes away what the user types meanwhile into another input.
   useLayoutEffect(() => {
     element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => {
-      writing.isLeft = true
+      editor.isLeft = true
     }
   }, [])
-  useEffect(() => writing.onLoaded(model, record), [model, record])
+  useEffect(() => editor.onLoaded(model, record), [model, record])
   // Changes that other users save are marked at once.
   useEffect(() => {
-    if (record) return followRecord(model.model, record.id, (now, change) => writing.onRemoteChange(now, change))
-  }, [model.model, writing])
+    if (record) return followRecord(model.model, record.id, (now, change) => editor.onRemoteChange(now, change))
+  }, [model.model, editor])
   // Scrolls to the error summary, which may be outside the view of a long form.
   useLayoutEffect(() => {
     if (problem.value === undefined) return
@@ -59,14 +59,14 @@ export function Form({ model, record, start, asked }: FormProperties) {
   }, [isKept.value])
 
   const save = () => {
-    if (element.current) writing.save(unreadableIn(element.current)).catch(notifyError)
+    if (element.current) editor.save(unreadableIn(element.current)).catch(notifyError)
   }
   useKeys(
     { keys: 'Ctrl+S', does: say('save'), press: save },
-    { keys: 'Esc', does: say('back, keeping what was typed'), press: () => writing.leave() },
+    { keys: 'Esc', does: say('back, keeping what was typed'), press: () => editor.leave() },
   )
 
-  const { fields, others } = writing
+  const { fields, others } = editor
   const changed = [...others.theirs, ...others.clashes.map(({ field }) => field)]
   return html.form(
     {
@@ -79,15 +79,15 @@ export function Form({ model, record, start, asked }: FormProperties) {
       },
     },
     html.div({ ref: summary, tabIndex: -1 }, h(Problems, { text: problem.value?.text, faults: faults.value, fields })),
-    writing.wasKept &&
+    editor.wasKept &&
       isTouched(draft.value) &&
       html.p(
         { class: 'others' },
         say('This is what you typed before and have not saved: {draft}.', { draft: draftTitle(draft.value, model) }),
         ' ',
-        html.button({ type: 'button', class: 'quiet', onClick: () => writing.discard() }, say('Discard it')),
+        html.button({ type: 'button', class: 'quiet', onClick: () => editor.discard() }, say('Discard it')),
       ),
-    isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => writing.recreateAsNew() }),
+    isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => editor.recreateAsNew() }),
     changed.length > 0 &&
       html.p(
         { class: 'others', role: 'status' },
@@ -104,15 +104,15 @@ export function Form({ model, record, start, asked }: FormProperties) {
           fault: faults.value[field.name],
           theirs: changed.includes(field.name) ? current.value : undefined,
           author: authors.value[field.name],
-          onRaw: (raw) => writing.type(field, raw),
+          onRaw: (raw) => editor.type(field, raw),
         }),
       ),
     ),
     html.div(
       { class: 'form', inert: isSaving.value },
-      model.inverses.map((inverse) => h(ChildGrid, { key: inverse.name, inverse, writing })),
+      model.inverses.map((inverse) => h(ChildGrid, { key: inverse.name, inverse, editor })),
     ),
-    h(OrphanedInput, { items: orphanedInput(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
+    h(OrphanedInput, { items: orphanedInput(draft.value, fields), onForget: (name: string) => editor.drop(name) }),
     html.footer(
       null,
       html.button(
@@ -120,7 +120,7 @@ export function Form({ model, record, start, asked }: FormProperties) {
         isSaving.value ? say('Saving…') : say('Save'),
       ),
       html.button(
-        { type: 'button', onClick: () => writing.discard() },
+        { type: 'button', onClick: () => editor.discard() },
         isTouched(draft.value) ? say('Discard') : say('Cancel'),
       ),
       isTouched(draft.value) &&
@@ -139,7 +139,7 @@ export function Form({ model, record, start, asked }: FormProperties) {
         onClose: () => {
           conflict.value = undefined
         },
-        onDecided: (choice) => writing.decide(choice),
+        onDecided: (choice) => editor.decide(choice),
       }),
   )
 }

@@ -92,7 +92,7 @@ export class Rows {
     return rows
   }
 
-  /** The first `most` rows, or all if there are fewer. */
+  /** The first `max` rows, or all if there are fewer. */
   async first(max: number): Promise<Row[]> {
     const rows: Row[] = []
     let after: string | undefined

@@ -43,7 +43,7 @@ export function createOrder(query: AggregateQuery) {
   const fields = answerFields(query)
   const sort = [...query.sort, ...query.groups.map(({ name }) => ({ name, descending: false }))]
   const groups = query.groups.map(({ name }) => name)
-  const toSorted = (row: Row): SortedRow => ({
+  const toSortedRow = (row: Row): SortedRow => ({
     row,
     keys: sort.map(({ name }) => toComparable(row[name], fields.get(name) as Field)),
     group: JSON.stringify(groups.map((name) => row[name])),
@@ -62,9 +62,9 @@ export function createOrder(query: AggregateQuery) {
       Object.fromEntries([...new Set(sort.map(({ name }) => name))].map((name, index) => [name, values[index]])),
     /** The rows in their order, after a row that need not be there any more. */
     async sortRows(rows: Row[], after: Row | undefined): Promise<Row[]> {
-      const all = await mapYielding(rows, toSorted)
+      const all = await mapYielding(rows, toSortedRow)
       all.sort(compareRows)
-      const last = after && toSorted(after)
+      const last = after && toSortedRow(after)
       return all.filter((one) => !last || compareRows(one, last) > 0).map(({ row }) => row)
     },
   }

@@ -96,14 +96,12 @@ export function createImporter({ context, model, plan }: Dependencies) {
       user: who,
       key: key?.name,
     }
-    const checked = await storage.runReadJob(
-      CHECK,
-      { ...input, skip: done.row, longest: maxRecordLength },
-      (progress) => onProgress('checked', progress),
+    const result = await storage.runReadJob(CHECK, { ...input, skip: done.row, longest: maxRecordLength }, (progress) =>
+      onProgress('checked', progress),
     )
-    if (Object.keys(checked.errors).length > 0)
-      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : importRefusedFailure(checked.errors, done)
-    if (dryRun) return importCounts(checked)
+    if (Object.keys(result.errors).length > 0)
+      throw (await resumable?.isOvertaken()) ? keyInUseFailure() : importRefusedFailure(result.errors, done)
+    if (dryRun) return importCounts(result)
     const run: Run = { user, key, resumable, done }
     try {
       let size = FIRST_PORTION
@@ -114,7 +112,7 @@ export function createImporter({ context, model, plan }: Dependencies) {
         const took = performance.now() - start
         size = nextPortion(rows.length, took, PORTION_MS, MAX_ROWS)
         if (isOtherProcess) await sleep(took * OTHER_PROCESS_PAUSE)
-        onProgress('written', { done: done.row, of: checked.rows })
+        onProgress('written', { done: done.row, of: result.rows })
       }
       if (resumable) await writeSteps([], { ...done, isOver: true }, run)
     } catch (error) {

@@ -5,6 +5,7 @@ import { FULL_REACH, withReach } from '../../filters/reach.ts'
 import { secondsUntil } from '../../lib/deadline.ts'
 import { type Field, fieldReference, type Model, tableName, visibleField } from '../../model/model.ts'
 import type { VisibleModelsFor } from '../../model/visible-models.ts'
+import { ROWS_PER_ABORT_CHECK } from '../../storage/dialect.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { refersToOne } from '../../tables/links.ts'
@@ -132,9 +133,6 @@ export function createDeletePreview({
 
   return { preview, findReferring }
 }
-
-/** Rows between two checks of `dialect.abortCheck`. */
-const ROWS_PER_ABORT_CHECK = 256
 
 /** Counts records by model, field and operation. A record that is deleted because of several references counts once. */
 function summary(found: Referring[]): DeletePreview {

@@ -15,7 +15,10 @@ export interface Validators {
   compile(): void
 }
 
-/** Throws a failure that names every invalid field; fills in the defaults of a new record. */
+/**
+ * Throws a failure that names every invalid field; fills in the defaults of a new record. Where it is stored, TypeScript
+ * wants the type of an assertion function: `const checks: Validators = …`.
+ */
 type Check = (data: unknown) => asserts data is Row
 
 /** Creates the validators that every write of a model goes through. */

@@ -112,14 +112,14 @@ async function stillReferredFailure(context: CheckContext, model: Model, id: num
   )
 }
 
-interface Referring {
+interface WrittenReference {
   field: Field
   model: string
   ids: number[]
 }
 
 /** The references that a write sets; null clears a reference and is left out. */
-function referencesIn(model: Model, written: Row): Referring[] {
+function referencesIn(model: Model, written: Row): WrittenReference[] {
   return model.fields.flatMap((field) => {
     const target = field.readOnly ? undefined : fieldReference(field)
     const ids = idsIn(field, written[field.name])
@@ -139,7 +139,7 @@ async function refuseUnreachable(
   current?: number,
 ): Promise<void> {
   const { models, access } = context
-  const references: Referring[] = []
+  const references: WrittenReference[] = []
   for (const reference of referencesIn(model, written)) {
     if (access.reachFor(models.get(reference.model) as Model, 'read', user).scope === 'all') continue
     // Ids of `add` are all checked as new ones, also those that are in the field already.
@@ -163,7 +163,7 @@ async function findAlreadyReferenced(
   context: CheckContext,
   model: Model,
   record: number,
-  { field, ids }: Referring,
+  { field, ids }: WrittenReference,
   user: User,
 ): Promise<number[]> {
   let known = ids
@@ -180,7 +180,7 @@ async function findAlreadyReferenced(
 /** An error that lists the referenced records that do not exist within `reachFor`; undefined if all exist. */
 async function missingReferencesFailure(
   context: CheckContext,
-  references: Referring[],
+  references: WrittenReference[],
   reachFor: (model: string) => Reach,
 ) {
   const errors: Record<string, string> = {}

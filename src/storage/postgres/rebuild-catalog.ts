@@ -66,8 +66,8 @@ export const validateReferences = (db: Database): Promise<string[]> =>
   )
 
 /**
- * Names of our triggers and constraints end in these words; those of our indexes begin with the table's name, or end
- * so.
+ * Names of our triggers end in these words: those of `OURS` in `tables/triggers.ts` that there are on PostgreSQL, and
+ * that of `change-marks.ts`.
  */
 const OUR_TRIGGER = '__(count|clear|unserved|journal|linked|draft)$'
 const OUR_TYPE = '^(bigint|double precision|boolean|text|dossier_[a-z_]+)$'

@@ -110,8 +110,8 @@ export class PostgresSearcher implements Searcher {
    * Cancels the search through another connection, as this one is busy. It repeats the request until the search has
    * ended: the server may refuse the connection, and it ignores a request that arrives between two statements.
    */
-  async #cancel(number: number, ended: AbortSignal): Promise<void> {
-    const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
+  async #cancel(pid: number, ended: AbortSignal): Promise<void> {
+    const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [pid] }
     while (!ended.aborted) {
       await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(
         () => {},

@@ -14,7 +14,7 @@ const PAUSE_MS = 100
 /** How long the writer is awaited if the log is far too large: it may have much left to copy. */
 const LONG_PAUSE_MS = 3000
 /** An export that has waited longer in total for its consumer is ended: its snapshot keeps the log in use. */
-const SLOW_READER_MS = 10_000
+const SLOW_CONSUMER_MS = 10_000
 const POLL_MS = 200
 const LATE = Symbol('late')
 /** The maximum of setTimeout, which is longer than any search may take. */
@@ -82,7 +82,7 @@ export class Checkpointer {
     const isFarTooLarge = bytes > FAR_TOO_LARGE * this.#maxBytes
     if (isFarTooLarge) rowStreams.pause()
     while (isFarTooLarge && rowStreams.isUnderWay && !this.#isClosed) {
-      rowStreams.endSlow(SLOW_READER_MS)
+      rowStreams.endSlow(SLOW_CONSUMER_MS)
       await sleep(POLL_MS, undefined, { ref: false })
     }
     if (this.#isClosed) return

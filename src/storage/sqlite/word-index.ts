@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isAscii } from '../../lib/fold.ts'
+import { ROWS_PER_ABORT_CHECK } from '../dialect.ts'
 import type { WordIndexDialect } from '../storage.ts'
 
 const LENGTH = 3
@@ -66,8 +67,6 @@ const MIN_SHARE_FOR_ONE = 0.05
  * Nothing checks for a timeout while FTS5 reads the records of one trigram. This condition checks between two of them.
  */
 const ALIVE = sql`dossier_alive()`
-/** Rows between two checks of `dialect.abortCheck`. */
-const ROWS_PER_ABORT_CHECK = 256
 
 /**
  * Ids that a search for short words proposes. Texts that contain `jo` have a trigram that begins with it, because each

@@ -115,7 +115,7 @@ async function beginDraft(
 }
 
 /**
- * Throws if another process is filling drafts, where the engine does not know. A time in the future does not count: the
+ * Throws if another process is filling drafts. For an engine without `runExclusively`, which refuses that earlier. A time in the future does not count: the
  * clock was set back.
  */
 export async function requireNobodyCopies(db: Database): Promise<void> {
