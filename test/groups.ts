@@ -138,6 +138,10 @@ export const TABLES = [
   'tables/sequences',
 ]
 
+/** Each of them alone in a process, as others are, but begun early: they take long, and mostly wait. */
+export const SERVICE = ['service']
+export const SERVING = ['serving/threads']
+
 /**
  * Tests of the groups above whose threads are measured: only they reach some lines there. On SQLite they run together
  * with TABLES, because a thread takes twice as long to start if it is measured.
@@ -158,7 +162,18 @@ export const withoutThreads = (files: string[]): string[] => files.filter((file)
 export const MEASURED = [...TABLES, ...WITH_THREADS]
 
 /** All that is part of a group. */
-export const GROUPED = [RECORDS, FINDS, HISTORY, PEOPLE, HTTP_AND_META, SQLITE_ONLY, UNITS, TABLES].flat()
+export const GROUPED = [
+  RECORDS,
+  FINDS,
+  HISTORY,
+  PEOPLE,
+  HTTP_AND_META,
+  SQLITE_ONLY,
+  UNITS,
+  TABLES,
+  SERVICE,
+  SERVING,
+].flat()
 
 /**
  * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or
@@ -181,7 +196,7 @@ export const LONG = [
   'records/round-trip',
   'server',
   'service',
-  'serving/*',
+  'serving/threads',
   'tables/draft',
   'tables/sequences',
 ]

@@ -29,7 +29,7 @@ const UNCOVERED =
   /[\\/]test[\\/](?:by-group[\\/]records|crash[\\/](?:crash|model-edits)|docs|page|postgres[\\/](?:http-and-meta|page|history|people|service))\b/
 /** Tests and programs in which the worker threads are not measured, for the same reason. */
 const WITHOUT_THREADS =
-  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:by-group[\\/](?:http-and-meta|units|history|people)|crash|postgres[\\/](?:records|values)))\b/
+  /[\\/](?:src[\\/](?:start|cli[\\/]\w+)|test[\\/](?:by-group[\\/](?:http-and-meta|units|history|people|service)|cli[\\/](?:user|models-check)|crash|postgres[\\/](?:records|values)))\b/
 /** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
 const LOADER = '@tapjs/processinfo'
 

@@ -1,0 +1,3 @@
+import { runTogether, SERVICE } from '../groups.ts'
+
+await runTogether(SERVICE)

@@ -1,0 +1,3 @@
+import { runTogether, SERVING } from '../groups.ts'
+
+await runTogether(SERVING)
