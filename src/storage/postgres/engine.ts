@@ -186,7 +186,8 @@ class PostgresStorage implements Storage {
 
   async setSigningKey(key: string): Promise<void> {
     const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SIGNING_KEY})`, parameters: [key] }
-    await this.write({ steps: [keep], mutex: 'signing key' })
+    // The name that other versions use as well: nodes of two versions may start together.
+    await this.write({ steps: [keep], mutex: 'secret' })
   }
 
   search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
